@@ -8,14 +8,14 @@ import numpy as np
 from jaxccp.io.errors import InputError
 
 SYMMETRY = 1e-4
-"""Largest asymmetry accepted of a symmetric matrix, relative to its largest entry."""
+"""Largest accepted asymmetry of a symmetric matrix, relative to its largest entry."""
 
 ZIP, NPY = b"PK", b"\x93N"
-"""The first bytes of npz files, and of those of a single array."""
+"""First bytes of npz files, and of npy files with a single array."""
 
 
 def holds(path: Path, *fields: str) -> bool:
-    """Return whether a path is an npz file that holds all of these arrays."""
+    """Tell whether a path is an npz file with all of these arrays."""
     if path.suffix.lower() != ".npz":
         return False
     try:
@@ -26,7 +26,7 @@ def holds(path: Path, *fields: str) -> bool:
 
 
 class Arrays:
-    """Read the arrays of one npz file on demand and check each of them."""
+    """Reads the arrays of an npz file on demand, and checks each of them."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -64,12 +64,12 @@ class Arrays:
         return tuple(self._archive.files)
 
     def fault(self, field: str, problem: str, mend: str) -> InputError:
-        """Return the error to raise for an array of this file.
+        """Make the error for an array of this file, to be raised by the caller.
 
         Args:
             field: name of the array.
-            problem: what is wrong with it.
-            mend: what the user should do.
+            problem: description of the fault.
+            mend: a remedy for the user.
         """
         return InputError(self.path, problem, mend, field)
 
@@ -88,7 +88,7 @@ class Arrays:
         """Return an array that holds a single string.
 
         Raises:
-            InputError: it is missing, or is not one string.
+            InputError: the array is missing, or is not a single string.
         """
         value = self._load(field)
         if value.dtype.kind != "U" or value.size != 1:
@@ -99,7 +99,7 @@ class Arrays:
         """Return a one-dimensional array of strings.
 
         Raises:
-            InputError: it is missing, or is no list of strings.
+            InputError: the array is missing, or is not a list of strings.
         """
         value = self._load(field)
         if value.dtype.kind != "U" or value.ndim != 1:
@@ -113,14 +113,14 @@ class Arrays:
         return self._load(field).shape
 
     def kind(self, field: str) -> str:
-        """Return the letter of an array's kind of numbers: ``f``, ``i``, ``U`` and so on."""
+        """Return NumPy's letter for the kind of an array's dtype: ``f``, ``i``, ``U`` and so on."""
         return self._load(field).dtype.kind
 
     def numbers(self, field: str) -> np.ndarray:
-        """Return a float64 array of any shape, in which NaN is a missing number.
+        """Return a float64 array of any shape; NaN is a missing number.
 
         Raises:
-            InputError: it has no real numbers, or infinite ones.
+            InputError: the array does not hold real numbers, or some are infinite.
         """
         value = self._load(field)
         value = self._numbers(field, value.shape)
@@ -132,10 +132,11 @@ class Arrays:
 
         Args:
             field: name of the array.
-            shape: its shape; None stands for any length.
+            shape: lengths of the array's axes; None means any length.
 
         Raises:
-            InputError: it is missing, of another shape, or not of finite real numbers.
+            InputError: the array is missing, has another shape, or does not hold finite real
+                numbers.
         """
         value = self._numbers(field, shape)
         self._refuse(field, value, ~np.isfinite(value), "NaN or infinite", "store finite numbers")
@@ -178,10 +179,11 @@ class Arrays:
 
         Args:
             field: name of the array.
-            shape: its shape; None stands for any length.
+            shape: lengths of the array's axes; None means any length.
 
         Raises:
-            InputError: it is missing, of another shape, or has a number that is not finite and ≥ 0.
+            InputError: the array is missing, has another shape, or has a number that is not finite
+                and ≥ 0.
         """
         value = self.floats(field, *shape)
         bad = np.argwhere(value < 0)
@@ -192,10 +194,10 @@ class Arrays:
         return value
 
     def integers(self, field: str, *shape: int | None) -> np.ndarray:
-        """Return an int64 array; arguments as of :meth:`floats`.
+        """Return an int64 array; the arguments are those of :meth:`floats`.
 
         Raises:
-            InputError: it is missing, of another shape, or not of integers.
+            InputError: the array is missing, has another shape, or does not hold integers.
         """
         value = self._load(field)
         if value.dtype.kind not in "iu":
@@ -204,7 +206,7 @@ class Arrays:
         return value.astype(np.int64)
 
     def csr(self, prefix: str) -> tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray]:
-        """Return a CSR matrix as its shape and the row, column and value of each stored entry.
+        """Read a CSR matrix; return its shape and the rows, columns and values of its entries.
 
         Args:
             prefix: beginning of the names of the arrays ``…_data``, ``…_indices``, ``…_indptr`` and

@@ -31,10 +31,10 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
 
     Args:
         arrays: the file.
-        dtype: of the problem's arrays.
+        dtype: dtype of the problem's arrays.
 
     Raises:
-        InputError: an array is missing, of the wrong shape, or describes no such problem.
+        InputError: an array is missing, has the wrong shape, or does not describe such a problem.
     """
     jacobian = ("D_data", "D_indices", "D_indptr", "D_shape")
     arrays.require(*jacobian, "Minv_blocks", "E", "r", "mode", "contact_row", "mu")
@@ -122,7 +122,8 @@ def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray, width: i
 
 
 def _square_roots(arrays: Arrays, inverse_mass: np.ndarray) -> np.ndarray:
-    """Return L with L Lᵀ = M⁻¹ of each body; by eigenvectors, as M⁻¹ may be singular."""
+    """Return L with L Lᵀ = M⁻¹ for each body, computed from eigenvectors, since M⁻¹ may be
+    singular."""
     symmetric = arrays.symmetric("Minv_blocks", inverse_mass, inverse_mass.transpose(0, 2, 1))
     values, vectors = np.linalg.eigh(symmetric)
     bad = np.flatnonzero(values.min(axis=1) < -1e-9 * np.abs(values).max(axis=1))

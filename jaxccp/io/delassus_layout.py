@@ -20,10 +20,10 @@ def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
 
     Args:
         arrays: the file.
-        dtype: of the problem's arrays.
+        dtype: dtype of the problem's arrays.
 
     Raises:
-        InputError: an array is missing, of the wrong shape, or describes no such problem.
+        InputError: an array is missing, has the wrong shape, or does not describe such a problem.
     """
     fields = ("W_data", "W_indices", "W_indptr", "W_shape", "q", "mu")
     arrays.require(*fields)

@@ -11,22 +11,21 @@ from jaxccp.io.arrays import Arrays
 
 @dataclass(frozen=True)
 class NamedProblem:
-    """A problem of n rows, and the order, shift and units of its multipliers in its file."""
+    """A problem of n rows, with the name, row order, shift and units that it has in its file."""
 
     name: str
     path: Path
     problem: Problem
     order: np.ndarray
-    """Row of the file of each row of the problem (scalar rows first, then contacts), (n,)."""
+    """Row of the file for each row of the problem (scalar rows first, then contacts), (n,)."""
     cohesion: np.ndarray
-    """By how much the problem's multipliers exceed the file's [N·s], (n,), in the problem's
-    order."""
+    """Problem's multipliers minus the file's [N·s], (n,), in the problem's order."""
     unit: np.ndarray
     """Factors that convert the problem's multipliers to the file's units, (n,)."""
     objective: float
-    """By how much the file's objective ½ λᵀNλ + rᵀλ exceeds the problem's [J]."""
+    """The file's objective ½ λᵀNλ + rᵀλ minus the problem's [J]."""
     scale: float
-    """max ‖r_c‖ over the file's row blocks [m/s]; relative residuals refer to it."""
+    """max ‖r_c‖ over the file's row blocks [m/s]; residuals are relative to it."""
 
     def file_multipliers(self, lam: np.ndarray) -> np.ndarray:
         """Convert multipliers of the problem [N·s], (n,), to the units and row order of the
@@ -45,7 +44,7 @@ def make_named_problem(
     n_shift: np.ndarray,
     unit: np.ndarray,
 ) -> NamedProblem:
-    """Return a problem with the name that its file gives it and the scale of its residuals.
+    """Return a problem with its name in the file and the scale of its residuals.
 
     Args:
         arrays: the file.

@@ -12,12 +12,13 @@ from jaxccp.io.errors import InputError
 
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:
-    """Write ``arrays`` to ``path``, whole or not at all; errors as of :func:`write_file`."""
+    """Write ``arrays`` to an npz file, which appears at ``path`` only when it is complete; errors
+    are those of :func:`write_file`."""
     write_file(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Have ``write`` fill a file that appears at ``path`` in one step, when it is complete.
+    """Write a file by calling ``write``; it appears at ``path`` only when it is complete.
 
     Raises:
         InputError: the folder cannot be made or written to.

@@ -18,15 +18,15 @@ LAYOUTS = {
     "system": read_system,
     "velocities": read_velocities,
 }
-"""Function that reads a layout, by the file's array ``layout``."""
+"""Functions that read a layout, by the value of the file's array ``layout``."""
 
 
 def read_problem(path: str | Path, dtype: DTypeLike | None = None) -> NamedProblem:
-    """Read one contact problem.
+    """Read a contact problem from an npz file.
 
     Args:
         path: an npz file.
-        dtype: of the problem's arrays; JAX's default float when None.
+        dtype: dtype of the problem's arrays; None: JAX's default float.
 
     Raises:
         InputError: the file is missing, damaged, incomplete or describes no such problem.

@@ -8,9 +8,9 @@ from jaxccp.io.arrays import Arrays
 def paired_rows(
     arrays: Arrays, prefix: str, bodies: int, order: np.ndarray, block: np.ndarray, scalars: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of a Jacobian as k blocks of six columns, and the bodies of these blocks.
+    """Return the rows of a Jacobian as k blocks of six columns, and the body of each block.
 
-    A contact acts on two bodies at most; k is 2 unless a scalar row acts on more.
+    A contact acts on at most two bodies; k is 2 unless a scalar row acts on more.
 
     Args:
         arrays: the file.

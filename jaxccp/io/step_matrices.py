@@ -11,13 +11,17 @@ from jaxccp.io.output import write_file, write_npz
 
 
 def write_system(folder: str | Path, descriptor: Descriptor | ReducedDescriptor) -> Path:
-    """Write ``system.npz`` and, in MatrixMarket text, H, J, E, f and b, and the whole, Z and d.
+    """Write the matrices of a step: ``system.npz``, and H, J, E, f, b, Z and d in MatrixMarket
+    text.
 
-    The npz file is in the layout "system" (``jaxccp/io/system_layout.py``), or "velocities" where
-    the blocks are over generalised velocities (``jaxccp/io/velocities_layout.py``), which
-    :func:`jaxccp.io.read_problem` gives back as a problem; its path is returned. The others are
-    ``H.mtx``, …, ``rhs.mtx`` for programs elsewhere, as Chrono's ``WriteMatrixBlocks`` and
-    ``WriteMatrix`` have them: fixed bodies have no columns.
+    The npz file has the layout "system" (``jaxccp/io/system_layout.py``), or "velocities" for
+    blocks over generalised velocities (``jaxccp/io/velocities_layout.py``);
+    :func:`jaxccp.io.read_problem` reads it as a problem. The other files are ``H.mtx``, …,
+    ``rhs.mtx``, for other programs, as Chrono's ``WriteMatrixBlocks`` and ``WriteMatrix`` write
+    them: fixed bodies have no columns.
+
+    Returns:
+        The path of the npz file.
 
     Raises:
         InputError: the folder cannot be made or written to.

@@ -29,10 +29,10 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
 
     Args:
         arrays: the file.
-        dtype: of the problem's arrays.
+        dtype: dtype of the problem's arrays.
 
     Raises:
-        InputError: an array is missing, of the wrong shape, or describes no such problem.
+        InputError: an array is missing, has the wrong shape, or does not describe such a problem.
     """
     lo, hi = arrays.bounds("lo", "hi", None)
     mu = arrays.not_negative("mu", None)
@@ -85,7 +85,7 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
 
 
 def friction_of(arrays: Arrays) -> ConeType:
-    """Return the shape of the friction cones that a file names; "cone" if it names none.
+    """Return the shape of the friction cones in a file; "cone" if it does not name one.
 
     Raises:
         InputError: there is no such shape.
@@ -99,8 +99,8 @@ def friction_of(arrays: Arrays) -> ConeType:
 
 
 def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the diagonal blocks of H (nb, 6, 6) and None, or if there are others no blocks and
-    H."""
+    """Return the diagonal blocks of H (nb, 6, 6) and None; if H has other blocks, an empty array of
+    blocks and H."""
     shape, row, column, data = arrays.csr("H")
     if shape != (6 * nb, 6 * nb):
         raise arrays.fault("H_shape", f"is {shape}", f"f needs ({6 * nb}, {6 * nb})")

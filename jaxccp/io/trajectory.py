@@ -24,15 +24,15 @@ from jaxccp.model import State
 
 LAYOUT = "trajectory"
 UNIT = 1e-3
-"""Largest deviation of a quaternion's length from 1 that is accepted."""
+"""Largest accepted deviation of a quaternion's length from 1."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The arrays of a recorded motion of nb bodies; "*b" is empty or one batch axis."""
+    """A recorded motion of nb bodies as arrays; "*b" is empty or one batch axis."""
 
     bodies: tuple[str, ...]
-    """Names of the bodies, the fixed world first."""
+    """Names of the bodies; the world comes first."""
     time: np.ndarray
     """Time of each sample [s], (n+1,)."""
     position: np.ndarray
@@ -46,13 +46,13 @@ class Recording:
     energy: np.ndarray
     """Energy of the model at each sample [J], (*b, n+1)."""
     contacts: np.ndarray
-    """Largest number of contacts, hard and smooth, between two samples, (*b, n)."""
+    """Largest number of contacts, hard and smooth, in a step between two samples, (*b, n)."""
     iterations: np.ndarray
-    """Number of the solver's iterations between two samples, (*b, n)."""
+    """Total number of the solver's iterations between two samples, (*b, n)."""
     status: np.ndarray
     """Worst :class:`jaxccp.Status` of the solver between two samples, (*b, n)."""
     overflow: np.ndarray
-    """Whether contacts exceeded the model's capacity between two samples, (*b, n)."""
+    """Whether the contacts of a step between two samples exceeded the model's capacity, (*b, n)."""
     residual_ccp: np.ndarray
     """Largest residual of the convex problem between two samples [m/s], (*b, n)."""
     residual_ncp: np.ndarray
@@ -71,8 +71,8 @@ def record(
     """Return a rollout as a recording.
 
     Args:
-        bodies: names, ``model.topology.bodies``.
-        initial: the state it started from.
+        bodies: names of the bodies, ``model.topology.bodies``.
+        initial: the initial state.
         trajectory: n samples, with the batch axis of ``initial`` (if any) before the axis of
             samples.
         energy: energy of the initial state and of each sample [J], (*b, n+1).
@@ -110,7 +110,7 @@ def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
 
 
 def save_trajectory(path: str | Path, recording: Recording, source: str = "") -> None:
-    """Write a recording to an npz file, completely or not at all.
+    """Write a recording to an npz file, which appears only when it is complete.
 
     Args:
         path: the file.

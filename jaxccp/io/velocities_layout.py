@@ -23,10 +23,10 @@ def read_velocities(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
 
     Args:
         arrays: the file.
-        dtype: of the problem's arrays.
+        dtype: dtype of the problem's arrays.
 
     Raises:
-        InputError: an array is missing, of the wrong shape, or describes no such problem.
+        InputError: an array is missing, has the wrong shape, or does not describe such a problem.
     """
     lo, hi = arrays.bounds("lo", "hi", None)
     mu, f = arrays.not_negative("mu", None), arrays.floats("f", None)

@@ -21,7 +21,8 @@ COLUMNS = {
     "actuator_dampingpoly": "a damping that depends on the rate",
     "actuator_delay": "a delay",
 }
-"""Columns that must be 0, and what they describe: actuators of this package have no such effect."""
+"""Columns of MuJoCo that must be 0, with descriptions; actuators of this package have no such
+effect."""
 
 
 def add_actuators(
@@ -35,7 +36,7 @@ def add_actuators(
 
     Args:
         source: the compiled file.
-        builder: is added to.
+        builder: the builder.
         axes: names of the axes of the file's joints.
         tendons: names of the tendons that were added, by the file's number.
         report: collects the actuators that are left out.
@@ -71,13 +72,13 @@ def add_actuators(
 
 
 def _disabled(source: Source, index: int) -> bool:
-    """Return whether an actuator is of a group that ``actuatorgroupdisable`` names."""
+    """Tell whether an actuator belongs to a group that ``actuatorgroupdisable`` disables."""
     group = int(source.m.actuator_group[index])
     return 0 <= group < 31 and bool(source.m.opt.disableactuator >> group & 1)
 
 
 def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict[int, str]) -> None:
-    """Limit what all actuators of a joint or tendon exert together (``actuatorfrcrange``)."""
+    """Limit the sum of the forces of all actuators of a joint or tendon (``actuatorfrcrange``)."""
     m = source.m
     for joint in np.flatnonzero(m.jnt_actfrclimited):
         name = axes.names[m.jnt_dofadr[joint]]
@@ -93,7 +94,8 @@ def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict
 def _actuator(
     source: Source, axes: Axes, tendons: dict[int, str], index: int
 ) -> tuple[Actuator, str] | str:
-    """Return an actuator and the name of the axis or tendon it drives, or what is not supported."""
+    """Return an actuator and the name of its axis or tendon, or a description of what is not
+    supported."""
     m, mujoco = source.m, source.mujoco
     trn, gains, biases = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
     drives = int(m.actuator_trntype[index])
@@ -139,8 +141,8 @@ def _actuator(
 
 
 def _activation(source: Source, index: int) -> Activation | str | None:
-    """Return the activation that replaces the control, None without one, or what is not
-    supported."""
+    """Return the activation dynamics of an actuator, None if it has none, or a description of what
+    is not supported."""
     m = source.m
     kind = source.mujoco.mjtDyn(m.actuator_dyntype[index]).name.removeprefix("mjDYN_")
     if kind == "NONE":
@@ -157,7 +159,7 @@ def _activation(source: Source, index: int) -> Activation | str | None:
 def _joint_actuator(
     source: Source, axes: Axes, index: int, gain: np.ndarray, bias: np.ndarray
 ) -> tuple[Actuator, str] | str:
-    """Return the actuator of a joint and the name of the axis it drives, or what is not
+    """Return an actuator of a joint and the name of its axis, or a description of what is not
     supported."""
     m = source.m
     joint = m.actuator_trnid[index, 0]

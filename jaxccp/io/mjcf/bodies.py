@@ -12,33 +12,33 @@ from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import to_matrix, to_quaternion
 
 NOWHERE = -1
-"""Index for a body of the file that the model does not have: a node inside a flexible body."""
+"""Index for a body of the file that is not in the model: a node inside a flexible body."""
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Place the n bodies of the file in the bodies of the model.
+    """Places of the file's n bodies in the bodies of the model.
 
-    A body of the model consists of the file's bodies that are welded together, and has the axes of
-    the topmost of them.
+    Bodies of the file that are welded together are one body of the model, which has the axes of the
+    topmost of them.
     """
 
     body: Int[np.ndarray, " n"]
-    """Index of the model's body that each of the file's belongs to; ``NOWHERE`` if none."""
+    """Index of the model's body for each body of the file; ``NOWHERE`` if it has none."""
     position: Float[np.ndarray, "n 3"]
-    """Origin of the file's body frame, from the centre of mass and in the axes of the model's body
-    [m]."""
+    """Origin of the frame of the file's body, relative to the centre of mass and in the axes of the
+    model's body [m]."""
     rotation: Float[np.ndarray, "n 3 3"]
     """Rotation from the axes of the file's body to those of the model's."""
     labels: tuple[str, ...]
-    """Labels of the file's bodies in messages."""
+    """Labels of the file's bodies, for messages."""
 
     def point(self, body: int, local: np.ndarray) -> np.ndarray:
-        """Convert a point from the frame of a body of the file to that of the model's body [m]."""
+        """Convert a point from the frame of a file's body to the frame of the model's body [m]."""
         return self.position[body] + self.rotation[body] @ local
 
     def pose(self, body: int, local: np.ndarray, quaternion: np.ndarray) -> tuple:
-        """Convert a frame from the frame of a body of the file to that of the model's body.
+        """Convert a pose from the frame of a file's body to the frame of the model's body.
 
         Args:
             body: the file's number of the body.
@@ -64,9 +64,9 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
 
     Args:
         source: the compiled file.
-        builder: is added to.
-        nodes: which of the file's n bodies are nodes of flexible bodies; they are not added, and
-            are ``NOWHERE`` in the result.
+        builder: the builder.
+        nodes: mask of the file's n bodies that are nodes of flexible bodies; they are not added,
+            and are ``NOWHERE`` in the result.
 
     Returns:
         Where the file's bodies are in those of the model.
@@ -124,14 +124,14 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
 
 
 def captured_bodies(source: Source) -> np.ndarray:
-    """Return the file's bodies that motion capture places, in the order of their poses."""
+    """Return the file's motion-capture bodies, in the order of ``mocap_pos``."""
     number = np.asarray(source.m.body_mocapid)
     captured = np.flatnonzero(number >= 0)
     return captured[np.argsort(number[captured])]
 
 
 def subtree(source: Source, root: int) -> Bool[np.ndarray, " n"]:
-    """Return which of the file's bodies hang on ``root``, itself included."""
+    """Return the mask of ``root`` and its descendants among the file's bodies."""
     within = np.arange(source.m.nbody) == root
     for body in range(root + 1, source.m.nbody):
         within[body] |= within[source.m.body_parentid[body]]
@@ -145,7 +145,7 @@ def inertia_about(
     moments: Float[np.ndarray, "n 3"],
     centres: Float[np.ndarray, "n 3"],
 ) -> Float[np.ndarray, "3 3"]:
-    """Return the inertia of n bodies about a common point [kg m²].
+    """Return the total inertia of n bodies about a common point [kg m²].
 
     Args:
         point: the point [m].

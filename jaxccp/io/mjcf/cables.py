@@ -21,7 +21,7 @@ PLUGIN = "mujoco.elasticity.cable"
 BALL = 1
 """MuJoCo's type of a ball joint."""
 Springs = dict[int, tuple[float, float, float]]
-"""Stiffness about x, y and z of a ball joint [N m/rad], by the file's number of the joint."""
+"""Stiffness of ball joints about x, y and z [N m/rad], by the file's number of the joint."""
 
 
 def is_link(source: Source, body: int) -> bool:
@@ -33,7 +33,8 @@ def is_link(source: Source, body: int) -> bool:
 
 
 def read_cables(source: Source, report: ImportReport) -> Springs:
-    """Return the springs of all cables; links that bend otherwise are noted with their reason."""
+    """Return the springs of all cables; the report gets links whose bending differs, with the
+    reason."""
     m = source.m
     springs: Springs = {}
     if source.is_disabled("PASSIVE", "SPRING"):
@@ -76,7 +77,8 @@ def read_cables(source: Source, report: ImportReport) -> Springs:
 
 
 def _moments(source: Source, geom: int) -> tuple[float, float, float] | None:
-    """Return the torsion constant and second moments about y and z of a link's section [m⁴]."""
+    """Return the torsion constant, and the second moments of area about y and z, of a link's
+    section [m⁴]."""
     m, kinds = source.m, source.mujoco.mjtGeom
     kind, size = int(m.geom_type[geom]), np.asarray(m.geom_size[geom], float)
     if kind in (int(kinds.mjGEOM_CAPSULE), int(kinds.mjGEOM_CYLINDER)):

@@ -9,16 +9,16 @@ import numpy as np
 from jaxccp.model.model import Model
 
 ORIENTATIONS = ("joints.frame", "shapes.quaternion", "sites.quaternion")
-"""Quaternions, of which both signs are one orientation."""
+"""Columns of quaternions, of which both signs mean the same orientation."""
 
 
 def differences(expected: Model, actual: Model, tolerance: float) -> list[str]:
-    """Return a sentence for every number of a model that another one does not have.
+    """Return a sentence for each number in which two models differ.
 
     Args:
-        expected: what the numbers should be.
-        actual: what they are.
-        tolerance: relative difference that is rounding.
+        expected: the model with the correct numbers.
+        actual: the model to check.
+        tolerance: relative difference up to which numbers count as equal.
     """
     lines: list[str] = []
     present = dict(_arrays("", actual))
@@ -53,7 +53,7 @@ def _arrays(path: str, part: Any) -> list[tuple[str, Any]]:
 
 
 def _label(model: Model, path: str, row: int | None) -> str:
-    """Return the path of one row, by its name."""
+    """Return the path of one row, with its name if it has one."""
     table, _, leaf = path.partition(".")
     linkage = model.topology.linkage
     names = {

@@ -16,24 +16,24 @@ from jaxccp.io.mjcf.source import Source
 from jaxccp.scene.frames import Frame, relative_frame
 
 UNNAMED = "unnamed element "
-"""Beginning of the names that elements without one have while a document is changed."""
+"""Prefix of the names that nameless elements have while a document is changed."""
 PROBE = "frame of element "
-"""Beginning of the names of sites that tell where ``<frame>`` elements are."""
+"""Prefix of the names of sites that show the poses of ``<frame>`` elements."""
 TAGS = {"body": "body", "joint": "joint", "freejoint": "joint", "geom": "geom", "site": "site"}
-"""Kinds of the elements of a tree of bodies."""
+"""Kinds of elements that occur inside bodies."""
 MACROS = ("composite", "flexcomp")
-"""Elements that MuJoCo replaces by others."""
+"""Elements that MuJoCo's compiler replaces by others."""
 FOLDERS = ("assetdir", "meshdir", "texturedir")
-"""Attributes of the compiler that name folders."""
+"""Attributes of ``<compiler>`` that name folders."""
 KINDS = ("body", "joint", "geom", "site", "actuator", "tendon")
 """Kinds of elements whose numbers can be written."""
 
 
 class Document:
-    """An MJCF document with a name for every element, as MuJoCo compiles it."""
+    """An MJCF document in which every element has a name, to find it in the compiled model."""
 
     def __init__(self, source: Source) -> None:
-        """Read the XML once more; that of a URDF is what MuJoCo makes of it.
+        """Read the XML again; a URDF is first converted to MJCF by MuJoCo.
 
         Raises:
             InputError: the model was given as an object of MuJoCo.
@@ -77,7 +77,7 @@ class Document:
         return [name for name in names if not name.startswith(PROBE)]
 
     def compiled(self) -> Any:
-        """Return MuJoCo's model of the document as it is now.
+        """Return the compiled model of the document in its present form.
 
         Raises:
             InputError: MuJoCo refuses its numbers.
@@ -94,17 +94,17 @@ class Document:
             return self.mujoco.MjSpec.from_string(text).compile()
 
     def element(self, kind: str, index: int) -> Element | None:
-        """Return the XML of an element; None of one that a macro has made."""
+        """Return the XML of an element; None for an element that a macro has made."""
         return self._elements.get((kind, self.names[kind][index]))
 
     def place(self, kind: str, index: int) -> int:
-        """Return the number of an element in the compiled document."""
+        """Return the number of an element in the compiled model."""
         name = self.names[kind][index]
         return self.mujoco.mj_name2id(self.model, self._kind(kind), name)
 
     def frame(self, element: Element) -> Frame | None:
-        """Return the pose of the ``<frame>`` that an element is in, relative to its body; None if
-        it is in none."""
+        """Return the pose, relative to the body, of the ``<frame>`` around an element; None without
+        one."""
         holder = self._parents.get(element)
         if holder is None or holder.tag != "frame":
             return None
@@ -112,7 +112,8 @@ class Document:
         return self.model.site_pos[site], self.model.site_quat[site]
 
     def text(self, remarks: Sequence[str]) -> str:
-        """Return the document, names that it did not have taken out, with a comment on top."""
+        """Return the text of the document with a comment on top, without the names that were
+        added."""
         root = parsed(ElementTree.tostring(self.root))
         for element in root.iter():
             if element.get("name", "").startswith(UNNAMED):
@@ -123,7 +124,7 @@ class Document:
         return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
 
     def _name(self, holder: Element, parent: Element | None) -> None:
-        """Name the elements in a body, and those in its bodies."""
+        """Name the elements of a body and of its descendants."""
         for element in holder:
             if element.tag in TAGS:
                 kind = TAGS[element.tag]
@@ -138,31 +139,31 @@ class Document:
 
 
 def local(outer: Frame | None, pose: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """Return a pose relative to an outer frame; as it is where there is none."""
+    """Return a pose relative to an outer frame; the pose itself without one."""
     if outer is None:
         return np.asarray(pose[0]), np.asarray(pose[1])
     return relative_frame(outer, pose)
 
 
 def set_numbers(element: Element, name: str, values: Float[np.ndarray, " k"] | float) -> None:
-    """Write numbers as an attribute, with all their digits.
+    """Write numbers as an attribute, with full precision.
 
     Args:
-        element: that has the attribute.
-        name: of the attribute.
+        element: the element.
+        name: name of the attribute.
         values: numbers, in their order.
     """
     element.set(name, " ".join(repr(float(value)) for value in np.atleast_1d(values)))
 
 
 def drop(element: Element, *names: str) -> None:
-    """Take attributes out of an element."""
+    """Remove attributes from an element."""
     for name in names:
         element.attrib.pop(name, None)
 
 
 def sections(root: Element, tag: str) -> Iterator[Element]:
-    """Yield the sections of this tag; makes one, in front of all others, if there is none."""
+    """Yield the sections with this tag; if there are none, insert one at the beginning."""
     matching = root.findall(tag)
     if not matching:
         matching = [Element(tag)]
@@ -171,10 +172,7 @@ def sections(root: Element, tag: str) -> Iterator[Element]:
 
 
 def commented(root: Element, remarks: Sequence[str]) -> str:
-    """Return the text of a document with a comment on top.
-
-    ``root`` stays as it is.
-    """
+    """Return the text of a document with a comment on top; ``root`` is not changed."""
     top = parsed(ElementTree.tostring(root))
     if remarks:
         lines = "\n".join(f"    {line}" for line in remarks).replace("--", "- -")
@@ -199,12 +197,12 @@ def _count(m: Any, kind: str) -> int:
 
 
 def parsed(text: bytes) -> Element:
-    """Return the root of a document, comments kept."""
+    """Parse the text of a document, including comments, and return its root."""
     return ElementTree.fromstring(text, ElementTree.XMLParser(target=_builder()))
 
 
 def _include(holder: Element, folder: Path, read: set[Path]) -> None:
-    """Put what files include in the place of the ``<include>`` elements."""
+    """Replace the ``<include>`` elements by the contents of their files."""
     for place, element in reversed(list(enumerate(holder))):
         if element.tag != "include":
             _include(element, folder, read)
@@ -216,7 +214,7 @@ def _include(holder: Element, folder: Path, read: set[Path]) -> None:
 
 
 def _make_absolute(root: Element, folder: Path) -> None:
-    """Make the folders and files that a document names independent of where it is."""
+    """Make the paths in a document absolute."""
     compilers = list(sections(root, "compiler"))
     for compiler in compilers:
         for name in FOLDERS:

@@ -23,34 +23,34 @@ from jaxccp.scene import ModelBuilder
 
 @dataclass(frozen=True)
 class Elements:
-    """Elements map the numbers of a file's elements to those of the model's parts."""
+    """The parts of the model that represent the elements of a file."""
 
     frames: Frames
-    """Frames of the bodies."""
+    """Places of the file's bodies in the model."""
     nodes: Bool[np.ndarray, " n"]
-    """Mask of the bodies that are nodes of flexible ones."""
+    """Mask of the file's bodies that are nodes of flexible bodies."""
     flexible: list[FlexFamily]
     """Flexible bodies."""
     axes: Axes
-    """Axes of the joints."""
+    """The model's axes of the file's joints."""
     tendons: dict[int, str]
-    """Name of each tendon, by the file's number."""
+    """Name of the model's tendon, by the file's number."""
     driven: Int[np.ndarray, " nm"]
-    """The file's number of each actuator."""
+    """The file's number of each actuator of the model."""
     shapes: dict[int, int]
-    """Shape of each geom that has one."""
+    """The model's shape, by the file's number of the geom."""
 
 
 def add_elements(
     source: Source, builder: ModelBuilder, softness: bool, report: ImportReport
 ) -> Elements:
-    """Add all elements of a file that have a part in the model.
+    """Add all elements of a file to a builder, as far as they are supported.
 
     Args:
         source: the compiled file.
-        builder: of the model.
+        builder: the builder of the model.
         softness: whether contacts get the compliance of the file.
-        report: of what is left out or approximated.
+        report: the report of what is left out or approximated.
     """
     nodes = node_bodies(source)
     frames = add_bodies(source, builder, nodes)

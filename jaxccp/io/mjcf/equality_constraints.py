@@ -16,7 +16,7 @@ from jaxccp.scene.loop_closure import CLOSURE_TOLERANCE
 
 Frame = tuple[np.ndarray, np.ndarray]
 TORQUE_SCALE = 10
-"""Column of a weld's data that scales its torques relative to its forces."""
+"""Column of a weld's data that scales torques relative to forces."""
 
 
 def add_equalities(
@@ -27,18 +27,18 @@ def add_equalities(
     nodes: Bool[np.ndarray, " n"],
     report: ImportReport,
 ) -> None:
-    """Add the equality constraints that are active from the start.
+    """Add the equality constraints that are initially active.
 
-    Connections and welds become joints that close loops, which leave bodies the coordinates that
-    the file gives them; constraints between joints become tendons.
+    Connections and welds become joints that close loops, so that bodies keep the coordinates of the
+    file. Constraints between joints become tendons.
 
     Args:
         source: the compiled file.
-        builder: is added to.
-        frames: where the file's bodies are in those of the model.
+        builder: the builder.
+        frames: places of the file's bodies in the model.
         axes: names of the axes of the file's joints.
-        nodes: which of the file's bodies are nodes of flexible bodies; those on the surface can be
-            connected.
+        nodes: mask of the file's bodies that are nodes of flexible bodies; those on the surface can
+            be connected.
         report: collects the constraints that are left out.
 
     Raises:
@@ -92,7 +92,8 @@ def add_equalities(
 def _node(
     frames: Frames, nodes: Bool[np.ndarray, " n"], bodies: tuple[int, int], rigid: bool
 ) -> tuple[str, str] | None:
-    """Return why a node of a flexible body cannot be constrained, and a remedy; None if it can."""
+    """Return the reason why a node of a flexible body cannot be constrained, and a remedy; None if
+    it can."""
     for body in bodies:
         if frames.body[body] == NOWHERE:
             return f"{frames.labels[body]} is a node inside a body", "hold one of its surface"
@@ -108,8 +109,8 @@ def _name(source: Source, index: int) -> str:
 def _ends(
     source: Source, frames: Frames, index: int, weld: bool
 ) -> tuple[tuple[int, int], tuple[Frame, Frame]]:
-    """Return the file's two bodies, and the frames in the model's that the constraint keeps
-    together (of a connection, only their origins)."""
+    """Return the two bodies of the file, and the frames on the model's bodies that the constraint
+    makes coincide; a connection only concerns their origins."""
     m = source.m
     first, second = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])
     if m.eq_objtype[index] == int(source.mujoco.mjtObj.mjOBJ_SITE):
@@ -130,7 +131,7 @@ def _in_bodies(frames: Frames, bodies: tuple[int, int], local: list) -> tuple[Fr
 
 
 def _check_closure(source: Source, label: str, ends: tuple[Frame, Frame], rigid: bool) -> None:
-    """Check that a constraint between bodies that cannot move against each other is closed."""
+    """Check that a constraint is closed if its two bodies cannot move relative to each other."""
     gap = np.linalg.norm(ends[0][0] - ends[1][0])
     misalignment = 1.0 - abs(ends[0][1] @ ends[1][1]) if rigid else 0.0
     if gap > CLOSURE_TOLERANCE or misalignment > CLOSURE_TOLERANCE**2:

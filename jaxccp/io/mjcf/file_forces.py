@@ -12,26 +12,27 @@ from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 
 FORCES = {"damping": "dof_damping", "armature": "dof_armature", "friction": "dof_frictionloss"}
-"""What acts along an axis, and MuJoCo's columns of degrees of freedom that have it."""
+"""Columns of axes with forces, and MuJoCo's columns of degrees of freedom for them."""
 TENDON = {
     "stiffness": "tendon_stiffness",
     "damping": "tendon_damping",
     "armature": "tendon_armature",
     "friction": "tendon_frictionloss",
 }
-"""What acts along a tendon, and MuJoCo's columns that have it."""
+"""Columns of tendons with forces, and MuJoCo's columns for them."""
 
 Numbers = dict[str, Float[np.ndarray, "..."]]
-"""By MuJoCo's names of columns; ``body_inertia`` has matrices in the axes of the body."""
+"""Numbers by the names of MuJoCo's columns; ``body_inertia`` has matrices in the axes of the
+body."""
 
 
 def equal(a: Any, b: Any, dtype: Any) -> Bool[np.ndarray, "..."]:
-    """Return which numbers are equal but for rounding.
+    """Return the mask of numbers that are equal up to rounding.
 
     Args:
         a: numbers.
         b: numbers to compare with.
-        dtype: of the model that they are from.
+        dtype: dtype of the model.
     """
     first, second = np.asarray(a, float), np.asarray(b, float)
     with np.errstate(invalid="ignore"):
@@ -41,18 +42,19 @@ def equal(a: Any, b: Any, dtype: Any) -> Bool[np.ndarray, "..."]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A model as it was loaded, and with other numbers."""
+    """A model as loaded, and the same model with other numbers."""
 
     before: Model
     after: Model
 
     def number(self, table: str, name: str, rows: Any) -> Float[np.ndarray, "..."] | None:
-        """Return numbers of the changed model; None where they are those loaded.
+        """Return rows of a column of the changed model; None if they equal those of the loaded
+        model.
 
         Args:
-            table: of the model.
-            name: of its column.
-            rows: of the table.
+            table: name of a table of the model.
+            name: name of the table's column.
+            rows: indices of rows of the table.
         """
         columns = [getattr(getattr(model, table), name) for model in (self.before, self.after)]
         old, new = (np.asarray(column, float)[rows] for column in columns)
@@ -60,13 +62,13 @@ class Comparison:
 
 
 def write_forces(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
-    """Write what acts along joints; those of several axes get the mean of what these have.
+    """Write the forces along joints; a joint with several axes gets the mean of their values.
 
     Args:
-        out: is written to.
+        out: numbers of the file, changed in place.
         source: the compiled file.
-        elements: which parts of the model its elements are.
-        models: as loaded and changed.
+        elements: parts of the model for the elements of the file.
+        models: the model as loaded, and changed.
     """
     m, names = source.m, elements.axes.names
     linkage = models.before.topology.linkage
@@ -97,13 +99,13 @@ def write_forces(out: Numbers, source: Source, elements: Elements, models: Compa
 
 
 def write_tendons(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
-    """Write what acts along tendons.
+    """Write the forces along tendons.
 
     Args:
-        out: is written to.
+        out: numbers of the file, changed in place.
         source: the compiled file.
-        elements: which parts of the model its elements are.
-        models: as loaded and changed.
+        elements: parts of the model for the elements of the file.
+        models: the model as loaded, and changed.
     """
     linkage = models.before.topology.linkage
     for tendon, name in elements.tendons.items():
@@ -123,13 +125,13 @@ def write_tendons(out: Numbers, source: Source, elements: Elements, models: Comp
 
 
 def write_actuators(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
-    """Write gains, biases, gears and limits of actuators, and time constants of their filters.
+    """Write gains, biases, gears, limits and filter time constants of actuators.
 
     Args:
-        out: is written to.
+        out: numbers of the file, changed in place.
         source: the compiled file.
-        elements: which parts of the model its elements are.
-        models: as loaded and changed.
+        elements: parts of the model for the elements of the file.
+        models: the model as loaded, and changed.
     """
     m, after = source.m, models.after.actuators
     for row, index in enumerate(elements.driven):

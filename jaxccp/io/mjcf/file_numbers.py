@@ -40,21 +40,21 @@ SIZES = {
     "capsule": {2: 1},
     "cylinder": {2: 1},
 }
-"""Column of a geom's size that each number of a shape's size is, by kind."""
+"""For each kind of shape, the column of the geom's size for each number of the shape's size."""
 ROUND = ("sphere", "capsule", "cylinder")
-"""Kinds whose radius is the first number of the geom's size."""
+"""Kinds of shapes whose radius is the first number of the geom's size."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A model with its coordinates."""
+    """A model with the layout of its coordinates."""
 
     model: Model
     layout: Coordinates
 
 
 def numbers_of(m: Any) -> Numbers:
-    """Return the numbers of a compiled model that can be written."""
+    """Return the numbers of a compiled model that can be written to a file."""
     out = {name: np.array(getattr(m, name), float) for name in COPIED if hasattr(m, name)}
     out["gravity"] = np.array(m.opt.gravity, float)
     axes = np.array([to_matrix(quaternion) for quaternion in m.body_iquat])
@@ -63,14 +63,15 @@ def numbers_of(m: Any) -> Numbers:
 
 
 class FileNumbers:
-    """Computes a file's numbers from a model's; two models of one file can be compared by them."""
+    """Converts the numbers of a model to those of its file, so that two models of one file can be
+    compared."""
 
     def __init__(self, source: Source, elements: Elements, loaded: Mechanism) -> None:
-        """Prepare the numbers.
+        """Prepare the conversion for a file and the model loaded from it.
 
         Args:
             source: the compiled file.
-            elements: which parts of the model its elements are.
+            elements: parts of the model for the elements of the file.
             loaded: the model as it was loaded.
         """
         self.source, self.elements, self.loaded = source, elements, loaded
@@ -79,8 +80,8 @@ class FileNumbers:
         """Joint of the model that places each of the file's bodies with joints, by body."""
 
     def of(self, changed: Mechanism) -> Numbers:
-        """Return the numbers of the file for a changed model: where it is as it was loaded, those
-        that the file has."""
+        """Return the file's numbers for a changed model; where the model is unchanged, they are
+        those of the file."""
         out = {name: value.copy() for name, value in self.nominal.items()}
         before, after = self.loaded.model.gravity, np.asarray(changed.model.gravity, float)
         out["gravity"] = np.where(self.same(before, after), out["gravity"], after)
@@ -95,7 +96,7 @@ class FileNumbers:
         return out
 
     def same(self, a: Any, b: Any) -> np.ndarray:
-        """Return which numbers are equal but for rounding in the precision of the model."""
+        """Return the mask of numbers that are equal up to rounding in the model's precision."""
         return equal(a, b, np.asarray(self.loaded.model.bodies.mass).dtype)
 
     def _joints(self) -> dict[int, int]:
@@ -108,9 +109,12 @@ class FileNumbers:
         return out
 
     def _shifts(self, changed: Mechanism) -> Float[np.ndarray, "nb 3"]:
-        """Return how far each centre of mass is from where it was loaded, in the file's frame of
-        the body: joints stay where they are on the body that they place, and free bodies' frames
-        where their coordinates are."""
+        """Return the shift of each centre of mass since loading, in the file's frame of the body
+        [m].
+
+        It is relative to the joint that places the body; for free bodies, to the frame of their
+        coordinates.
+        """
         shift = np.zeros((len(self.loaded.model.topology.bodies), 3))
         places = self.loaded.layout.places.free[2]
         shift[places] = np.asarray(changed.layout.centre) - np.asarray(self.loaded.layout.centre)
@@ -150,7 +154,7 @@ class FileNumbers:
                 out["body_inertia"][part] = inertia
 
     def _geometry(self, out: Numbers, changed: Mechanism, shift: np.ndarray) -> None:
-        """Write where joints, geoms and sites are on their bodies."""
+        """Write the poses of joints, geoms and sites on their bodies."""
         frames, m = self.elements.frames, self.source.m
         frames_after = Frames(
             frames.body, frames.position - shift[frames.body], frames.rotation, frames.labels
@@ -215,15 +219,14 @@ class FileNumbers:
 def _joint_geometry(
     source: Source, model: Model, frames: Frames, body: int, joint: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return position and orientation of a body in its parent, and the axis and place of each of
-    its joints.
+    """Return the pose of a body in its parent, and the axis and position of each of its joints.
 
     Args:
         source: the compiled file.
         model: whose joint it is.
-        frames: of the file's bodies on those of the model.
-        body: of the file.
-        joint: of the model, that places it.
+        frames: places of the file's bodies in the model.
+        body: number of the body in the file.
+        joint: index of the model's joint that places the body.
     """
     m, linkage = source.m, model.topology.linkage
     parent, first = int(m.body_parentid[body]), int(m.body_jntadr[body])

@@ -21,7 +21,8 @@ Pair = tuple[int, int]
 
 
 def touchable_geoms(source: Source, flexible: list[FlexFamily]) -> list[Pair]:
-    """Return the pairs of a flexible body, by its place in the list, and a geom that may touch."""
+    """Return the pairs of a flexible body, given by its index in the list, and a geom that can
+    collide."""
     m = source.m
     if source.is_disabled("CONTACT", "CONSTRAINT"):
         return []
@@ -42,13 +43,13 @@ def add_nodes(
     geoms: dict[int, tuple[int, str]],
     report: ImportReport,
 ) -> list[Pair]:
-    """Add spheres at the nodes that move, and return the pairs of shapes that may touch.
+    """Add spheres at the nodes that move, and return the pairs of shapes that can collide.
 
     Args:
         source: the file.
-        builder: has the geoms' shapes, and is added to.
+        builder: the builder, which already has the geoms' shapes.
         flexible: the flexible bodies.
-        geom_pairs: as :func:`touchable_geoms` returns them.
+        geom_pairs: result of :func:`touchable_geoms`.
         geoms: the model's shape of each geom that has one, and its kind.
         report: collects the geoms whose kind has no contact with spheres.
     """
@@ -96,7 +97,7 @@ def _spheres(source: Source, builder: ModelBuilder, family: FlexFamily) -> list[
 
 
 def _touchable_flexes(source: Source, flexible: list[FlexFamily]) -> list[Pair]:
-    """Return the pairs of flexible bodies, by their places, that may touch."""
+    """Return the pairs of flexible bodies, given by their indices, that can collide."""
     if source.is_disabled("CONTACT", "CONSTRAINT"):
         return []
     m, pairs = source.m, []

@@ -20,21 +20,21 @@ from jaxccp.io.mjcf.source import Source
 from jaxccp.scene.builder import ModelBuilder
 
 LAW = "st-venant-kirchhoff"
-"""MuJoCo's law of solids."""
+"""Name of MuJoCo's material law for solids."""
 
 
 @dataclass(frozen=True)
 class FlexFamily:
-    """A flexible body of a file, and the family of the model that represents it."""
+    """A flexible body of a file, and the model's family for it."""
 
     flex: Flex
     family: NodalFamily
     frames: tuple[int, ...]
-    """The model's bodies at the family's visible nodes."""
+    """The model's bodies at those nodes of the family that have a frame."""
 
     @property
     def nodes(self) -> Int[np.ndarray, " nf"]:
-        """Return the node of each of these bodies."""
+        """Return the index of the node at each of ``frames``."""
         return self.family.layout.frames
 
 
@@ -45,8 +45,8 @@ def add_flexes(
 
     Args:
         source: the compiled file.
-        builder: is added to.
-        frames: where the file's bodies are in those of the model; the nodes are entered here.
+        builder: the builder.
+        frames: places of the file's bodies in the model; those of nodes are set here.
         flexes: the flexible bodies.
 
     Returns:
@@ -70,7 +70,7 @@ def add_flexes(
 
 
 def _family(source: Source, flex: Flex) -> NodalFamily:
-    """Return the family of a flexible body, with the moduli that MuJoCo's forces have."""
+    """Return the family of a flexible body, with moduli that reproduce MuJoCo's forces."""
     family = _nominal_family(source, flex)
     elements = family.elements
     if not isinstance(elements, Tetrahedra | Membrane):
@@ -80,7 +80,7 @@ def _family(source: Source, flex: Flex) -> NodalFamily:
 
 
 def _nominal_family(source: Source, flex: Flex) -> NodalFamily:
-    """Return the family of a flexible body, with the numbers of the file."""
+    """Return the family of a flexible body with the moduli in the file."""
     m, index, what = source.m, flex.index, flex.label
     specification = source.element("flex", index)
     fixed = np.flatnonzero(flex.fixed)
@@ -104,8 +104,8 @@ def _nominal_family(source: Source, flex: Flex) -> NodalFamily:
 
 
 def _outside_out(flex: Flex) -> Int[np.ndarray, "e 4"]:
-    """Return the elements with their nodes in the order of positive volume; MuJoCo allows
-    either."""
+    """Return the elements with their nodes in the order of positive volume; MuJoCo allows both
+    orders."""
     inverted = volumes(flex.position, flex.element) < 0
     element = flex.element.copy()
     element[inverted] = element[inverted][:, [1, 0, 2, 3]]

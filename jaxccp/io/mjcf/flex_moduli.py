@@ -15,19 +15,19 @@ from jaxccp.io.mjcf.flexes import Flex
 from jaxccp.io.mjcf.source import Source
 
 DISPLACED = 0.02
-"""Displacements at which forces are compared, over the shortest edge."""
+"""Displacements at which forces are compared, relative to the shortest edge."""
 FORCE_TOLERANCE = 1e-3
-"""Largest relative difference from MuJoCo's forces that is accepted."""
+"""Largest accepted relative difference from MuJoCo's forces."""
 
 
 def fitted_moduli(source: Source, flex: Flex, family: NodalFamily) -> tuple[float, float]:
-    """Return Young's modulus [Pa] and Poisson's ratio with which a solid, or a sheet in plane
+    """Return Young's modulus [Pa] and Poisson's ratio for which a solid, or a sheet in plane
     stress, has MuJoCo's forces.
 
     Args:
         source: the file.
         flex: a solid or a sheet.
-        family: its family, with any moduli.
+        family: family of the flexible body, with any moduli.
 
     Raises:
         ValueError: no moduli give these forces.
@@ -53,7 +53,7 @@ def fitted_moduli(source: Source, flex: Flex, family: NodalFamily) -> tuple[floa
 def _mujocos(
     source: Source, flex: Flex, shift: Float[np.ndarray, "n 3"]
 ) -> Float[np.ndarray, "n 3"]:
-    """Return MuJoCo's forces on displaced nodes at rest [N]; 0 on nodes that are fixed."""
+    """Return MuJoCo's forces on displaced nodes at rest [N]; 0 on fixed nodes."""
     m, mujoco = source.m, source.mujoco
     data = mujoco.MjData(m)
     first = np.where(flex.fixed, 0, np.asarray(m.body_jntadr)[flex.body])

@@ -9,23 +9,23 @@ from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
 
 SLIDE = 2
-"""MuJoCo's type of a joint that slides."""
+"""MuJoCo's type of a slide joint."""
 BENDING, STRETCHING, BOTH = 1, 2, 3
-"""MuJoCo's values of ``elastic2d``: the kinds of elasticity that a sheet has."""
+"""MuJoCo's values of ``elastic2d``: bending, stretching, or both."""
 JOINT_FORCES = ("dof_damping", "dof_armature", "dof_frictionloss")
 """Columns that must be 0 for the joints of nodes, since families do not have such forces."""
 Refusal = tuple[str, str]
-"""Why a flexible body is not supported, and a remedy."""
+"""Reason why a flexible body is not supported, and a remedy."""
 
 
 @dataclass(frozen=True)
 class Flex:
-    """A flexible body of a file whose nodes slide freely in the world, or are fixed there."""
+    """A flexible body of a file; its nodes slide freely in the world or are fixed."""
 
     index: int
-    """The file's number."""
+    """The file's number of the flexible body."""
     label: str
-    """Label in messages."""
+    """Label of the flexible body, for messages."""
     name: str
     body: Int[np.ndarray, " n"]
     """The file's body of each node."""
@@ -34,9 +34,9 @@ class Flex:
     element: Int[np.ndarray, "e k"]
     """Nodes of each element: two of a line, three of a sheet, four of a solid."""
     fixed: Bool[np.ndarray, " n"]
-    """Whether a node is fixed."""
+    """Mask of the fixed nodes."""
     mass: Float[np.ndarray, " n"]
-    """Mass of each node [kg]; for fixed nodes, which have none in the file, the mean of the
+    """Mass of each node [kg]; for fixed nodes, which have no mass in the file, the mean of the
     others."""
 
     @property
@@ -46,8 +46,10 @@ class Flex:
 
 
 def node_bodies(source: Source) -> Bool[np.ndarray, " nb"]:
-    """Return the mask of the file's bodies that are only nodes of flexible bodies: they slide
-    against the world, and have no geoms, sites or child bodies."""
+    """Return the mask of the file's bodies that are only nodes of flexible bodies.
+
+    They slide relative to the world, and have no geoms, sites or child bodies.
+    """
     m = source.m
     named = np.concatenate([m.flex_vertbodyid, m.flex_nodebodyid])
     nodes = np.zeros(m.nbody, bool)
@@ -62,8 +64,7 @@ def node_bodies(source: Source) -> Bool[np.ndarray, " nb"]:
 
 
 def read_flexes(source: Source, report: ImportReport) -> list[Flex]:
-    """Return the flexible bodies that can be simulated; the report gets the others, with
-    reasons."""
+    """Return the flexible bodies that are supported; the report gets the others, with reasons."""
     m, mujoco = source.m, source.mujoco
     if not m.nflex:
         return []
@@ -98,7 +99,7 @@ def _flex(source: Source, index: int, label: str, data) -> Flex:
 
 
 def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refusal | None:
-    """Return why the nodes cannot be those of a family, and a remedy; None if they can."""
+    """Return the reason why nodes cannot be those of a family, and a remedy; None if they can."""
     m = source.m
     if m.flex_rigid[index]:
         return "it is rigid", "make it a geom of type mesh"
@@ -132,7 +133,7 @@ def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refus
 
 
 def _is_axis_aligned(source: Source, body: int) -> bool:
-    """Tell whether a body's axes are parallel to the world's."""
+    """Tell whether the axes of a body are parallel to the world's."""
     m = source.m
     while body:
         if abs(abs(m.body_quat[body][0]) - 1.0) > 1e-12:
@@ -142,7 +143,7 @@ def _is_axis_aligned(source: Source, body: int) -> bool:
 
 
 def _elasticity(source: Source, index: int) -> Refusal | None:
-    """Return why the elasticity is not supported, and a remedy; None if it is."""
+    """Return the reason why the elasticity is not supported, and a remedy; None if it is."""
     m, specification = source.m, source.element("flex", index)
     dimension, young = int(m.flex_dim[index]), specification.young > 0
     if dimension == 1:

@@ -16,12 +16,14 @@ MIN_INERTIA = 1e-15
 def read_fluid(
     source: Source, frames: Frames, nodes: Bool[np.ndarray, " n"], report: ImportReport
 ) -> Fluid | None:
-    """Return the fluid of MuJoCo's inertia model: it resists each body as the box of its inertia.
+    """Return the fluid of MuJoCo's inertia model: it acts on each body as on a box with the same
+    inertia.
 
     Args:
         source: the compiled file.
-        frames: where the file's bodies are in those of the model.
-        nodes: which of the file's bodies are nodes of flexible bodies, which it does not resist.
+        frames: places of the file's bodies in the model.
+        nodes: mask of the file's bodies that are nodes of flexible bodies; the fluid does not act
+            on them.
         report: collects the fluid forces that are left out.
 
     Returns:

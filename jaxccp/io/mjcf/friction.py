@@ -11,29 +11,29 @@ from jaxccp.model.material import Material
 Friction = tuple[float, float, float]
 """Coefficients of sliding, spinning [m] and rolling [m]."""
 Surface = tuple[Literal["geom", "flex"], int]
-"""A geom or a flexible body, by its kind and the file's number."""
+"""A geom or a flexible body: its kind, and the file's number."""
 TOLERANCE = 1e-9
 """Largest difference of friction coefficients that count as equal."""
 
 
 def active_coefficients(condim: int, friction: Iterable[float]) -> Friction:
-    """Return the coefficients (sliding, spinning, rolling), 0 for those that ``condim``
+    """Return the coefficients (sliding, spinning, rolling), with 0 for those that ``condim``
     excludes."""
     slide, spin, roll = (float(x) for x in friction)
     return slide if condim > 1 else 0.0, spin if condim > 3 else 0.0, roll if condim > 4 else 0.0
 
 
 def surface_material(source: Source, surface: Surface) -> Material:
-    """Return the material of a surface, with its sliding friction even if its ``condim`` is 1: a
-    pair decides whether it slides without friction."""
+    """Return the material of a surface. It has its sliding friction even with ``condim`` 1, since
+    frictionless sliding is a property of a pair."""
     condim, friction, _ = _numbers(source, surface)
     _, spin, roll = active_coefficients(condim, friction)
     return Material(float(friction[0]), spinning=spin, rolling=roll)
 
 
 def combine_friction(source: Source, a: Surface, b: Surface) -> Friction:
-    """Return MuJoCo's coefficients of a pair: those of the surface with priority, or the larger
-    ones.
+    """Return MuJoCo's coefficients of a pair: those of the surface with higher priority, else the
+    larger ones.
 
     Args:
         source: the compiled file.
@@ -48,7 +48,7 @@ def combine_friction(source: Source, a: Surface, b: Surface) -> Friction:
 
 
 def needs_pair_friction(source: Source, friction: Friction, a: Surface, b: Surface) -> bool:
-    """Tell whether a pair's coefficients differ from the larger ones of its two materials.
+    """Tell whether the coefficients of a pair differ from the larger ones of its two materials.
 
     Args:
         source: the compiled file.

@@ -37,7 +37,8 @@ from jaxccp.model.shapes import (
 from jaxccp.scene.builder import ModelBuilder
 
 COLUMNS = {"geom_adhesion": "adhesion", "geom_surfacevel": "a moving surface"}
-"""Columns that must be 0, and what they describe: surfaces of this package have no such effect."""
+"""Columns of MuJoCo that must be 0, with descriptions; surfaces of this package have no such
+effect."""
 
 
 def add_geoms(
@@ -48,14 +49,15 @@ def add_geoms(
     soft: bool,
     report: ImportReport,
 ) -> dict[int, int]:
-    """Add the geoms to a builder, and the pairs that may touch, flexible bodies included.
+    """Add the geoms and the pairs that can collide to a builder, including those of flexible
+    bodies.
 
-    Meshes and height fields that touch nothing are left out, since they would only take memory.
+    Meshes and height fields that cannot collide are left out, to save memory.
 
     Args:
         source: the compiled file.
-        builder: is added to.
-        frames: where the file's bodies are in those of the model.
+        builder: the builder.
+        frames: places of the file's bodies in the model.
         flexible: the flexible bodies.
         soft: whether contacts get the file's compliance.
         report: collects what is left out or differs.
@@ -120,14 +122,14 @@ def add_geoms(
 
 
 def _simple(source: Source, geom: int) -> bool:
-    """Tell whether a geom's kind is described by a few numbers, without a table of points."""
+    """Tell whether a few numbers describe a geom, without a table of points."""
     kinds = source.mujoco.mjtGeom
     tables = kinds.mjGEOM_HFIELD, kinds.mjGEOM_MESH, kinds.mjGEOM_SDF
     return int(source.m.geom_type[geom]) not in map(int, tables)
 
 
 def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Friction]:
-    """Return the pairs of geoms that may touch, with their friction coefficients."""
+    """Return the pairs of geoms that can collide, with their friction coefficients."""
     m = source.m
     if source.is_disabled("CONTACT", "CONSTRAINT"):
         return {}
@@ -157,14 +159,15 @@ def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Fricti
 
 
 def _can_move(source: Source, a: int, b: int) -> bool:
-    """Tell whether two geoms can move relative to each other, at least one of them by forces."""
+    """Tell whether two geoms can move relative to each other, and forces can move at least one of
+    them."""
     m = source.m
     tops = [int(m.body_weldid[m.geom_bodyid[geom]]) for geom in (a, b)]
     return tops[0] != tops[1] and any(top and m.body_mocapid[top] < 0 for top in tops)
 
 
 def _related(source: Source, a: int, b: int) -> bool:
-    """Tell whether one body is the parent of the other; the world counts as no parent."""
+    """Tell whether one body is the parent of the other; the world does not count as a parent."""
     m = source.m
     if source.is_disabled("FILTERPARENT"):
         return False
@@ -190,7 +193,7 @@ def _approximated(source: Source, geom: int, report: ImportReport) -> None:
 
 
 def _shape(source: Source, geom: int, report: ImportReport) -> Shape | str:
-    """Return the shape of a geom, or what is not supported."""
+    """Return the shape of a geom, or a description of what is not supported."""
     m, kinds = source.m, source.mujoco.mjtGeom
     kind, size = int(m.geom_type[geom]), tuple(float(x) for x in m.geom_size[geom])
     try:
@@ -217,7 +220,8 @@ def _shape(source: Source, geom: int, report: ImportReport) -> Shape | str:
 
 
 def _of_file(error: ValueError) -> str:
-    """Return the message without the name of the class, which the file does not have."""
+    """Return an error's message without the name of the Python class, which the file does not
+    contain."""
     return re.sub(r"^[A-Z]\w+: ", "", str(error))
 
 

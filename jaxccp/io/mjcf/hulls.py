@@ -4,17 +4,18 @@ import numpy as np
 from jaxtyping import Float
 
 MOST = 500
-"""Vertices of the largest hull: every step costs in proportion, and contact gains nothing."""
+"""Maximum number of vertices of a hull; the cost of a step is proportional to it, and contacts do
+not improve with more."""
 
 
 def thinned(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "m 3"], int, float]:
-    """Return at most ``MOST`` of the corners of the points' hull if it has more, else all of them.
+    """Return the vertices of the convex hull of points, at most ``MOST`` of them.
 
-    Those stay that lie outermost in as many directions, spread evenly once the hull's lengths
-    along x, y, z are made equal.
+    If there are more, those are kept that lie outermost in evenly spread directions, after the
+    extents along x, y and z are scaled to be equal.
 
     Args:
-        points: of a solid [m].
+        points: points of a solid [m].
 
     Returns:
         The points that stay; the corners that the hull had, and the distance from the new hull to
@@ -38,8 +39,7 @@ def thinned(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "m 3"],
 
 
 def _directions(count: int) -> Float[np.ndarray, "n 3"]:
-    """Return unit vectors along a spiral from pole to pole, each with the same share of the
-    sphere."""
+    """Return evenly spread unit vectors, along a spiral from pole to pole."""
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     angle = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
     radius = np.sqrt(1.0 - z**2)

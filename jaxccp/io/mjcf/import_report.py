@@ -6,10 +6,10 @@ from jaxccp.io.errors import InputError
 
 
 class UnsupportedError(InputError):
-    """A model file has elements that this package does not simulate."""
+    """A model file with elements that this package does not simulate."""
 
     def __init__(self, source: str | Path, elements: list[str]) -> None:
-        """List the elements, one line each."""
+        """Compose the message, with one line for each element."""
         listed = "".join(f"\n  {line}" for line in elements)
         super().__init__(
             source,
@@ -20,7 +20,7 @@ class UnsupportedError(InputError):
 
 
 class ImportReport:
-    """Collect what is left out or differs, so that one message can name all of it."""
+    """Collects what is left out or approximated, so that one message can list all of it."""
 
     def __init__(self) -> None:
         self.ignored: list[str] = []
@@ -34,16 +34,16 @@ class ImportReport:
         Args:
             label: names the element.
             what: why it is left out.
-            instead: what to use in its place, if there is anything.
+            instead: a replacement, if there is any.
         """
         self.ignored.append(f"{label}: {what}" + (f"; {instead}" if instead else ""))
 
     def approximate(self, label: str, what: str) -> None:
-        """Note how an element's effect differs from MuJoCo's."""
+        """Note an element whose effect differs from MuJoCo's."""
         self.approximated.append(f"{label}: {what}")
 
     def refuse_ignored(self, source: str | Path, allow_unsupported: bool) -> None:
-        """Raise an error if elements were left out, unless that is allowed.
+        """Raise an error if elements were left out and that is not allowed.
 
         Raises:
             UnsupportedError: naming every element.

@@ -15,14 +15,14 @@ class Element:
     """One element of an included file."""
 
     file: str
-    """Path as the including file has it."""
+    """Path of the file, as the including file gives it."""
     line: int
     tag: str
     attributes: dict[str, str]
 
 
 def included(origin: Origin) -> list[Element]:
-    """Return the elements of the files that a file or string includes, directly or not."""
+    """Return the elements of all files that a file or string includes, directly or indirectly."""
     elements: list[Element] = []
     read = {Path(origin.label).resolve()} if origin.kind == "file" else set()
     _read(origin.text, "", origin.folder, elements, read)
@@ -30,8 +30,10 @@ def included(origin: Origin) -> list[Element]:
 
 
 def _read(text: bytes, name: str, folder: Path, elements: list[Element], read: set[Path]) -> None:
-    """Add the elements of an included file of this name, and of those that it includes; what
-    cannot be read is left out: it is MuJoCo that says what is wrong with it."""
+    """Add the elements of an included file, and of the files that it includes, to ``elements``.
+
+    Files that cannot be read are left out; MuJoCo reports the error.
+    """
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -52,13 +54,14 @@ def _read(text: bytes, name: str, folder: Path, elements: list[Element], read: s
 
 
 def place(elements: list[Element], tags: tuple[str, ...], name: str, attribute: str = "") -> str:
-    """Return file and line of the only element that matches, else the files that it can be in,
-    joined by "or"; an empty string if there are none.
+    """Return file and line of the only element that matches.
+
+    If several do, return the files that they are in, joined by "or"; if none does, an empty string.
 
     Args:
-        elements: of the included files.
-        tags: its possible tags; empty for any.
-        name: its name; empty if it has none.
+        elements: elements of the included files.
+        tags: possible tags of the element; empty: any.
+        name: name of the element; empty if it has none.
         attribute: name of an attribute that it has; empty for any.
     """
     fitting = [

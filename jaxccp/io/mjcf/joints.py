@@ -21,22 +21,23 @@ from jaxccp.scene.joint_tables import axis_names
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""
 WIDTH = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
-"""Number of degrees of freedom, by MuJoCo's type."""
+"""Number of degrees of freedom by MuJoCo's type of joint."""
 COLUMNS = {
     "jnt_springyield": "a spring that yields",
     "jnt_stiffnesspoly": "a stiffness that depends on the coordinate",
     "jnt_actgravcomp": "gravity compensation by actuators",
 }
-"""Columns that must be 0, and what they describe: joints of this package have no such effect."""
+"""Columns of MuJoCo that must be 0, with descriptions; joints of this package have no such
+effect."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of the model that stand for the file's joints."""
+    """The axes of the model for the file's joints."""
 
     names: tuple[str, ...]
-    """Name of the model's axis of each of the file's degrees of freedom; empty where a body is free
-    without a joint."""
+    """Name of the model's axis for each degree of freedom of the file; empty for those of a body
+    that is free without a joint."""
 
 
 def add_joints(
@@ -51,14 +52,15 @@ def add_joints(
 
     Args:
         source: the compiled file.
-        builder: is added to.
-        frames: where the file's bodies are in those of the model.
-        nodes: which of the file's bodies are nodes of flexible bodies, whose joints are skipped.
+        builder: the builder.
+        frames: places of the file's bodies in the model.
+        nodes: mask of the file's bodies that are nodes of flexible bodies; their joints are
+            skipped.
         cables: stiffness of the balls between links of cables.
-        report: collects what is left out.
+        report: the report of what is left out.
 
     Raises:
-        InputError: a joint has numbers that none can have.
+        InputError: a joint has impossible numbers.
     """
     m = source.m
     names = [""] * m.nv
@@ -86,8 +88,8 @@ def _unique(name: str, used: Collection[str]) -> str:
 
 
 def _name(source: Source, body: int, joints: np.ndarray) -> str:
-    """Return the name of a body's joint in the model: the file's of a single one, else the
-    body's."""
+    """Return the name of a body's joint in the model: that of the file's joint if there is only
+    one, else the body's."""
     kind, index = ("joint", int(joints[0])) if len(joints) == 1 else ("body", body)
     return source.name(kind, index) or f"{kind}{index}"
 
@@ -98,7 +100,7 @@ def _axis_names(source: Source, joints: np.ndarray, name: str) -> list[str]:
     Args:
         source: the compiled file.
         joints: the file's joints of the body; their axes are named for them.
-        name: of the model's joint; axes of joints without a name are numbered after it.
+        name: name of the model's joint; axes of joints without a name have it with a number.
     """
     widths = [WIDTH[int(source.m.jnt_type[joint])] for joint in joints]
     numbered = axis_names(name, sum(widths))
@@ -118,7 +120,7 @@ def _add(
     names: tuple[str, tuple[str, ...]],
     cables: Springs,
 ) -> None:
-    """Add the joints of one body as one; ``names`` are the names of it and of its axes."""
+    """Add all joints of one body as one joint; ``names`` are its name and those of its axes."""
     m = source.m
     origin, axes = _origin(source, joints), []
     for joint in joints:
@@ -150,7 +152,7 @@ def _add(
 
 
 def _note_unsupported(source: Source, report: ImportReport) -> None:
-    """Note the effects along joints that joints of this package do not have."""
+    """Note effects of the file's joints that joints of this package do not have."""
     m = source.m
     for joint in range(m.njnt):
         dof = m.jnt_dofadr[joint]
@@ -170,8 +172,8 @@ def _has_forces(source: Source, joint: int) -> bool:
 
 
 def _origin(source: Source, joints: np.ndarray) -> np.ndarray:
-    """Return the origin of the joints' common frame in the body's: its ball's centre, if it has a
-    ball, else 0 [m]."""
+    """Return the origin of the joints' common frame, in the body's frame [m]: the centre of the
+    ball joint if there is one, else 0."""
     balls = [joint for joint in joints if source.m.jnt_type[joint] == BALL]
     return np.array(source.m.jnt_pos[balls[0]]) if balls else np.zeros(3)
 
@@ -179,7 +181,8 @@ def _origin(source: Source, joints: np.ndarray) -> np.ndarray:
 def _axes(
     source: Source, joint: int, origin: np.ndarray, springs: tuple[float, float, float] | None
 ) -> list[Axis]:
-    """Return the axes of one of the file's joints; ``springs``: a cable's stiffness [N m/rad]."""
+    """Return the axes of one of the file's joints; ``springs`` is the stiffness of a cable's joint
+    [N m/rad]."""
     m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
     if kind == FREE:
         # The joint's frame is turned as the body is at first; the slides are the world's axes.
@@ -196,7 +199,7 @@ def _axes(
 
 
 def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
-    """Return the limits of a ball's angle [rad], 0 and the largest; None without a limit."""
+    """Return the limits of a ball's angle [rad]: 0 and the largest angle; None without a limit."""
     m = source.m
     if not m.jnt_limited[joint] or source.is_disabled("LIMIT", "CONSTRAINT"):
         return None
@@ -204,7 +207,7 @@ def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
 
 
 def _common(source: Source, joint: int) -> dict[str, Any]:
-    """Return the forces that all axes of a joint have, as keywords of an axis."""
+    """Return the forces that are common to all axes of a joint, as keyword arguments of an axis."""
     m, dof = source.m, source.m.jnt_dofadr[joint]
     return {
         "stiffness": 0.0
@@ -220,7 +223,7 @@ def _common(source: Source, joint: int) -> dict[str, Any]:
 
 
 def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, Any]) -> Axis:
-    """Return a hinge or slide; its coordinate is the file's minus ``qpos0``."""
+    """Return a hinge or slide; its coordinate is the file's coordinate minus ``qpos0``."""
     m, at = source.m, source.m.jnt_qposadr[joint]
     limits = None
     if m.jnt_limited[joint] and not source.is_disabled("LIMIT", "CONSTRAINT"):
@@ -236,12 +239,12 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
 
 
 def damping_polynomial(source: Source, column: str, index: int) -> tuple[float, float]:
-    """Return the coefficients of |v| and v² of a damping that depends on the rate v.
+    """Return the coefficients of |v| and v² of the polynomial damping.
 
     Args:
         source: the compiled model; that of an older MuJoCo has no such damping.
         column: name of its field.
-        index: of the degree of freedom, or the tendon.
+        index: index of the degree of freedom or of the tendon.
     """
     values = source.column(column)
     if not len(values) or source.is_disabled("DAMPER", "PASSIVE"):
@@ -251,7 +254,7 @@ def damping_polynomial(source: Source, column: str, index: int) -> tuple[float, 
 
 
 def limits_inside(bounds: np.ndarray, margin: float) -> tuple[float, float]:
-    """Return the limits at a margin inside of a range.
+    """Return limits reduced by a margin at both ends.
 
     Args:
         bounds: lower and upper end of the range.

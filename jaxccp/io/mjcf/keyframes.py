@@ -21,17 +21,17 @@ class Keyframe:
     time: float
     """Time [s]."""
     qpos: Float[np.ndarray, " nq"]
-    """Coordinates."""
+    """Coordinates [m, rad]."""
     qvel: Float[np.ndarray, " nv"]
-    """Rates of the coordinates."""
+    """Rates [m/s, rad/s]."""
     ctrl: Float[np.ndarray, " nu"]
     """Controls of the actuators."""
     act: Float[np.ndarray, " na"]
     """Activations of the actuators."""
     mpos: Float[np.ndarray, "n 3"]
-    """Positions of the n bodies of motion capture [m]."""
+    """Positions of the n motion-capture bodies [m]."""
     mquat: Float[np.ndarray, "n 4"]
-    """Quaternions of the bodies of motion capture."""
+    """Quaternions of the motion-capture bodies (w, x, y, z)."""
 
 
 def keyframes(source: Source) -> dict[str, Keyframe]:
@@ -52,13 +52,13 @@ def keyframes(source: Source) -> dict[str, Keyframe]:
 
 
 def keyframe_state(model: Model, state: State, layout: Coordinates, key: Keyframe) -> State:
-    """Return the state with the coordinates, rates, activations and time of a keyframe; loops are
-    as open as those coordinates leave them.
+    """Return the state with the coordinates, rates, activations and time of a keyframe; open loops
+    are not closed.
 
     Args:
-        model: that the file describes.
+        model: the model of the file.
         state: any of the model.
-        layout: of the file's coordinates.
+        layout: layout of the file's coordinates.
         key: the keyframe.
     """
     qpos, qvel, *poses = (
@@ -81,14 +81,14 @@ def note_open_keyframes(
     keys: dict[str, Keyframe],
     report: ImportReport,
 ) -> None:
-    """Note the keyframes whose coordinates leave a loop open.
+    """Note the keyframes whose coordinates leave loops open.
 
     Args:
-        model: that the file describes.
+        model: the model of the file.
         state: any of the model.
-        layout: of the file's coordinates.
+        layout: layout of the file's coordinates.
         keys: the keyframes by name.
-        report: where they are noted.
+        report: the report.
     """
     if not len(model.topology.linkage.loop_rows):
         return

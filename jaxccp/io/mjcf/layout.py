@@ -28,9 +28,9 @@ def layout(
 
     Args:
         source: the compiled file.
-        frames: where the file's bodies are in those of the model.
+        frames: places of the file's bodies in the model.
         actuators: the file's number of each actuator of the model.
-        nodes: which of the file's bodies are nodes of flexible bodies.
+        nodes: mask of the file's bodies that are nodes of flexible bodies.
         flexible: the flexible bodies, in the order of the model's families.
         model: the model that was built.
     """
@@ -69,7 +69,8 @@ def layout(
 
 
 def _with_addresses(places: Places, q: Int[np.ndarray, " nq"], v: Int[np.ndarray, " nv"]) -> Places:
-    """Return the places with addresses of coordinates and rates looked up in tables q and v."""
+    """Return the places with their addresses of coordinates and rates replaced by entries of tables
+    q and v."""
     tables = {
         name: np.stack([q[table[0]], v[table[1]], table[2]]).astype(np.int32)
         for name, table in (
@@ -82,8 +83,8 @@ def _with_addresses(places: Places, q: Int[np.ndarray, " nq"], v: Int[np.ndarray
 
 
 def _nodes(source: Source, flexible: list[FlexFamily]) -> Int[np.ndarray, "4 n"]:
-    """Return, for each slide of a node, its family, the file's addresses in ``qpos`` and ``qvel``,
-    and its place in the family's velocities."""
+    """Return, for each slide of a node: its family, the file's addresses in ``qpos`` and ``qvel``,
+    and its index in the family's velocities."""
     m, rows = source.m, []
     for place, family in enumerate(flexible):
         for node in np.flatnonzero(~family.flex.fixed):

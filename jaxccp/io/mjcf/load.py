@@ -32,7 +32,7 @@ from jaxccp.sensors import Coordinates, Sensors
 
 @dataclass(frozen=True)
 class Reading:
-    """The source and options that a file was read with, so that it can be read again."""
+    """The source of a model and the options it was read with, to read it again."""
 
     origin: Origin
     options: UrdfOptions
@@ -41,40 +41,42 @@ class Reading:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model file, ready to be simulated."""
+    """A model read from a file, ready to be simulated."""
 
     source: str
-    """Label of what was read: "MJCF file arm.xml", "URDF string", "MjSpec 'arm'" and the like."""
+    """Description of the source, such as "MJCF file arm.xml", "URDF string" or "MjSpec 'arm'"."""
     model: Model
     state: State
-    """The state at the file's ``qpos0``, or the nearest one in which loops are closed; at rest."""
+    """The state at the file's ``qpos0``, at rest; or, if loops are open there, the nearest state in
+    which they are closed."""
     layout: Coordinates
-    """Converts between states of the model and MuJoCo's coordinates."""
+    """Conversion between states of the model and MuJoCo's coordinates."""
     sensors: Sensors
     keyframes: dict[str, Keyframe]
-    """The file's keyframes by name, or by number where they have none."""
+    """The file's keyframes by name, or by number if they have none."""
     timestep: float
-    """The file's time step, MuJoCo's default where it has none [s]."""
+    """The file's time step, or MuJoCo's default [s]."""
     ignored: tuple[str, ...]
-    """Elements that are left out, one line each; empty unless that was allowed."""
+    """Elements that were left out, one line each; empty unless that was allowed."""
     approximated: tuple[str, ...]
-    """Elements that act differently than in MuJoCo, and what is assumed that a URDF does not
-    have."""
+    """Elements whose effect differs from MuJoCo's, and assumptions about what a URDF does not
+    contain."""
     reading: Reading = field(repr=False)
-    """Source and options to read the file again."""
+    """Source and options, to read the file again."""
 
     @property
     def sites(self) -> Sites:
-        """``model.sites``, in the file's order."""
+        """Sites of the model, in the file's order."""
         return self.model.sites
 
     def keyframe(self, name: str) -> State:
-        """Return the state of a keyframe, or the nearest one in which loops are closed.
+        """Return the state of a keyframe; or, if loops are open there, the nearest state in which
+        they are closed.
 
-        ``approximated`` lists the keyframes that leave loops open.
+        ``approximated`` lists the keyframes with open loops.
 
         Args:
-            name: of the keyframe.
+            name: name of the keyframe.
 
         Raises:
             ValueError: the file has no such keyframe, or its loops cannot be closed.
@@ -98,22 +100,23 @@ def load(
     max_contacts: int | None = None,
     softness: bool = False,
 ) -> Loaded:
-    """Read an MJCF or URDF model, by MuJoCo's compiler, in JAX's current default precision.
+    """Load an MJCF or URDF model, with MuJoCo's compiler, in JAX's current default precision.
 
     Args:
         model: path of a file, XML as a string, or MuJoCo's ``MjSpec`` or ``MjModel`` of one.
-        packages: of a URDF, folders of packages by name, for ``package://`` paths. Those that are
-            not given are searched for in the URDF's folder, those above it and the folders of
+        packages: for a URDF, folders of packages by name, for ``package://`` paths. Other packages
+            are searched for in the URDF's folder, the folders above it and those of
             ``ROS_PACKAGE_PATH``, by the folder's name and its ``package.xml``.
         floating: whether a URDF's root link moves freely; it is bolted to the world otherwise.
-        actuators: of a URDF, for each joint a ``"torque"`` motor, whose control is the force [N or
-            N m], or a ``"position"`` servo, whose control is the coordinate [m or rad], with the
-            effort limits of the file (:mod:`jaxccp.io.mjcf.urdf_actuators` has the stiffness).
-        allow_unsupported: leave out what cannot be simulated and list it in the result, in place
-            of raising.
-        max_contacts: as :meth:`jaxccp.ModelBuilder.build` has it.
-        softness: give contacts the compliance and damping that the file's ``solref`` and
-            ``solimp`` stand for (:mod:`jaxccp.io.mjcf.softness`); they are rigid otherwise.
+        actuators: for a URDF, the actuators to add to each joint: ``"torque"`` motors, whose
+            control is the force [N or N m], or ``"position"`` servos, whose control is the
+            coordinate [m or rad]. Both have the effort limits of the file
+            (:mod:`jaxccp.io.mjcf.urdf_actuators` describes the stiffness).
+        allow_unsupported: leave out what cannot be simulated and list it in the result, in place of
+            raising.
+        max_contacts: see :meth:`jaxccp.ModelBuilder.build`.
+        softness: whether contacts get the compliance and damping of the file's ``solref`` and
+            ``solimp`` (:mod:`jaxccp.io.mjcf.softness`); otherwise they are rigid.
 
     Raises:
         UnsupportedError: the file has elements that cannot be simulated, or collision meshes that

@@ -11,7 +11,7 @@ from jaxccp.model.state import State
 from jaxccp.scene.loop_closure import LoopClosureError, with_joint_positions
 
 ITERATIONS = 30
-"""Newton iterations that close loops."""
+"""Number of Newton iterations to close loops."""
 
 
 def close_state_loops(model: Model, state: State) -> tuple[State, LoopClosureError | None]:

@@ -11,22 +11,22 @@ from xml.parsers import expat
 from jaxccp.io.errors import InputError
 
 MARKUP = re.compile(r"\ufeff?\s*<")
-"""How strings of XML start, and paths do not."""
+"""Beginnings that distinguish strings of XML from paths."""
 
 LONGEST = 200
-"""Length of what messages tell of a path."""
+"""Maximum length of a path in messages."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The argument that ``load`` was called with, recognised."""
+    """The kind and contents of the argument of ``load``."""
 
     kind: str
     """``file``, ``string``, ``MjModel`` or ``MjSpec``."""
     label: str | Path
-    """That messages start with: the path of a file, or a description of anything else."""
+    """Beginning of messages: the path of a file, or a description of another source."""
     folder: Path
-    """From which names of further files start."""
+    """Folder that the paths of further files are relative to."""
     text: bytes = b""
     """The XML; empty for MuJoCo's objects."""
     urdf: bool = False
@@ -37,10 +37,10 @@ class Origin:
 
 
 def origin_of(model: Any, mujoco: ModuleType) -> Origin:
-    """Return what ``model`` is, with its text if it is a file or a string.
+    """Return the kind of source that ``model`` is, with its text if it is a file or a string.
 
     Raises:
-        InputError: it is none of what models are read from, or a file that cannot be read.
+        InputError: models are not read from such an object, or the file cannot be read.
     """
     for kind in ("MjModel", "MjSpec"):
         if isinstance(model, getattr(mujoco, kind)):
@@ -70,7 +70,7 @@ def _labelled(kind: str, model: Any) -> str:
 
 
 def _root(text: bytes) -> str:
-    """Return the tag of the first element, empty if there is none."""
+    """Return the tag of the root element; empty if there is none."""
     tags: list[str] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda tag, _: tags.append(tag)

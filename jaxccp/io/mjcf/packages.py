@@ -12,7 +12,7 @@ VARIABLE = "ROS_PACKAGE_PATH"
 
 
 class MissingFileError(ValueError):
-    """A file that does not stand where its URDF has it; with the remedy."""
+    """A file that is not where its URDF says, with a remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(problem)
@@ -21,22 +21,22 @@ class MissingFileError(ValueError):
 
 @dataclass(frozen=True)
 class Locator:
-    """Finds the files of a URDF in the folder of ``folder``."""
+    """Finds the files that a URDF in ``folder`` refers to."""
 
     folder: Path
     packages: Mapping[str, Path]
-    """Folders of packages by name, before any that are searched for."""
+    """Folders of packages by name; they are used before any search."""
 
     def path(self, uri: str, meshdir: str = "", stripped: bool = False) -> Path:
-        """Return the path of a file that is there.
+        """Return the path of an existing file for a URI.
 
         Args:
-            uri: as the URDF has it.
+            uri: URI or path in the URDF.
             meshdir: the folder that relative paths start from, relative to that of the URDF.
             stripped: whether the file may stand in ``meshdir`` whatever the rest of ``uri``.
 
         Raises:
-            MissingFileError: it is not there; says what was searched.
+            MissingFileError: the file does not exist; the message lists where it was searched for.
         """
         flat = self.folder / meshdir / uri.rsplit("/", 1)[-1]
         if stripped and flat.is_file():
@@ -85,13 +85,14 @@ def check_packages(packages: Mapping[str, str | Path]) -> dict[str, Path]:
 
 
 def _listed() -> Iterator[Path]:
-    """Yield the folders of the environment's list and those in them."""
+    """Yield the folders of ``ROS_PACKAGE_PATH`` and their subfolders."""
     for entry in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         yield Path(entry)
 
 
 def _declared(folder: Path) -> str:
-    """Return the name that a folder's ``package.xml`` declares, empty if there is none."""
+    """Return the name of the package that a folder's ``package.xml`` declares; empty if there is
+    none."""
     try:
         return (ElementTree.parse(folder / "package.xml").findtext("name") or "").strip()
     except (OSError, ElementTree.ParseError):

@@ -12,22 +12,23 @@ from jaxccp.io.mjcf.joints import BALL, HINGE, SLIDE
 from jaxccp.scene.frames import IDENTITY, ORIGIN, relative_frame
 
 ROUNDS = 5
-"""How often a document is compiled and corrected at most: inertias depend on sizes and settings."""
+"""Maximum number of times that a document is compiled and corrected, since inertias depend on sizes
+and settings."""
 ROUNDING = 1e-14
-"""Relative difference of numbers that are equal but for rounding."""
+"""Relative difference up to which numbers count as equal."""
 LEVEL = (ORIGIN, IDENTITY)
-"""The frame itself."""
+"""Identity pose: position 0 and quaternion (1, 0, 0, 0)."""
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 SHORTCUTS = ("kp", "kv", "dampratio", "timeconst", "inheritrange", "diameter", "area", "bias")
-"""Attributes of ``<position>`` and the like that ``<general>`` says otherwise."""
+"""Attributes of ``<position>`` and similar shortcuts that ``<general>`` expresses by others."""
 
 
 def patch(document: Document, target: Numbers) -> None:
-    """Write numbers into a document.
+    """Change a document so that it compiles to given numbers.
 
     Args:
-        document: that is compiled.
-        target: by MuJoCo's columns, in the order of the source.
+        document: the document, changed in place.
+        target: numbers by MuJoCo's columns, in the order of the source.
     """
     for _ in range(ROUNDS):
         writer = _Writer(document, target)
@@ -37,7 +38,7 @@ def patch(document: Document, target: Numbers) -> None:
 
 
 class _Writer:
-    """A writer compares a compiled document with its target, and corrects the XML."""
+    """Compares a compiled document with its target, and corrects the XML."""
 
     def __init__(self, document: Document, target: Numbers) -> None:
         self.document, self.target, self.m = document, target, document.model
@@ -46,7 +47,7 @@ class _Writer:
         self.changes = 0
 
     def write(self) -> int:
-        """Return how many attributes were written."""
+        """Write the numbers that differ; return how many attributes were written."""
         root = self.document.root
         if not _equal(self.present["gravity"], self.target["gravity"]):
             for option in sections(root, "option"):
@@ -74,14 +75,15 @@ class _Writer:
         self.changes += 1
 
     def _set_trimmed(self, element: Element, name: str, column: str, index: int) -> None:
-        """Write the numbers up to the last one that is not 0, here or as the document has it."""
+        """Write the numbers of a column up to the last one that is not 0 in the target or in the
+        document."""
         value = self.target[column][index]
         place = self.document.place("actuator", index)
         used = np.flatnonzero((value != 0) | (self.present[column][place] != 0))
         self._set(element, name, value[: used[-1] + 1 if len(used) else 1])
 
     def _set_range(self, element: Element, name: str, values: np.ndarray) -> None:
-        """Write a range with two ends; one that is open at an end has no form in the file."""
+        """Write a range with two finite ends; a range with an open end cannot be written."""
         if np.isfinite(values).all():
             self._set(element, f"{name}range", values)
             element.set(f"{name}limited", "true")
@@ -92,7 +94,7 @@ class _Writer:
         )
 
     def _pose(self, element: Element, kind: str, index: int, place: int) -> bool:
-        """Write the pose of an element if it differs; returns whether it did."""
+        """Write the pose of an element if it differs; return whether it did."""
         columns = f"{kind}_pos", f"{kind}_quat"
         if not any(self._differs(column, index, place) for column in columns):
             return False
@@ -226,7 +228,7 @@ class _Writer:
 
 
 SIZES = {0: 3, 2: 1, 3: 2, 4: 3, 5: 2, 6: 3}
-"""Numbers of a geom's size by MuJoCo's type."""
+"""Number of sizes of a geom, by MuJoCo's type."""
 
 
 def _in_degrees(document: Document) -> bool:
@@ -242,6 +244,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _product(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pose b, given in the frame a, in that which a is given in."""
+    """Return the composition of two poses: b, given in the frame a, in the frame in which a is
+    given."""
     back = relative_frame(a, LEVEL)
     return relative_frame(back, b)

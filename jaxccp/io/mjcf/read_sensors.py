@@ -13,22 +13,22 @@ from jaxccp.model.sites import Site
 from jaxccp.sensors import KINDS, Coordinates, Sensor, Sensors, attach_sensors
 
 OURS = ("joint", "body")
-"""Objects that only this package's sensors are about; MuJoCo's of the same names are about
-others."""
+"""Kinds of targets of sensors that only this package has; MuJoCo's sensors with the same names have
+other targets."""
 
 
 def sensed_tendons(source: Source) -> set[int]:
-    """Return the file's numbers of the tendons that have a sensor."""
+    """Return the file's numbers of the tendons with a sensor."""
     m = source.m
     return {int(i) for i in m.sensor_objid[m.sensor_objtype == _object(source, "TENDON")]}
 
 
 @dataclass(frozen=True)
 class ElementNames:
-    """The names and numbers in the model of the file's elements."""
+    """Names and numbers, in the model, of the file's elements."""
 
     frames: Frames
-    """Where the file's bodies are in those of the model."""
+    """Places of the file's bodies in the model."""
     axes: Axes
     """Names of the axes of the file's joints."""
     tendons: dict[int, str]
@@ -36,7 +36,7 @@ class ElementNames:
     actuators: list[int]
     """The file's number of each actuator of the model."""
     shapes: dict[int, int]
-    """The model's shape of each geom that has one."""
+    """The model's shape, by the file's number of the geom."""
 
 
 def read_sensors(source: Source, names: ElementNames, layout: Coordinates, model: Model) -> Sensors:
@@ -44,8 +44,8 @@ def read_sensors(source: Source, names: ElementNames, layout: Coordinates, model
 
     Args:
         source: the compiled file.
-        names: what its elements are in the model.
-        layout: of the file's coordinates.
+        names: names and numbers of the file's elements in the model.
+        layout: layout of the file's coordinates.
         model: the model that was built.
     """
     finder = _Finder(source, names, model)
@@ -64,7 +64,7 @@ def read_sensors(source: Source, names: ElementNames, layout: Coordinates, model
 
 
 class _Finder:
-    """Find the elements of the model that the file's sensors are about."""
+    """Finds what the file's sensors read in the model."""
 
     def __init__(self, source: Source, names: ElementNames, model: Model) -> None:
         self.source, self.model = source, model
@@ -79,7 +79,7 @@ class _Finder:
             sensor: the file's number of the sensor.
 
         Raises:
-            UnreadableSensor: its kind, or what it is about, is not supported.
+            UnreadableSensor: the kind or the target of the sensor is not supported.
         """
         m = self.source.m
         kind = self.source.mujoco.mjtSensor(m.sensor_type[sensor]).name
@@ -149,8 +149,8 @@ class _Finder:
         return self.actuators.index(target)
 
     def _group(self, root: int) -> list[int]:
-        """Return the model's bodies in the subtree of ``root``, which must have no parts of
-        bodies."""
+        """Return the bodies of the model in the subtree of ``root``, which must not cut a body of
+        the model."""
         m = self.source.m
         within = subtree(self.source, root)
         welded = np.asarray(m.body_weldid)
@@ -186,8 +186,8 @@ class _Finder:
         return Site(int(self.places.body[body]), *pose)
 
     def _bounds(self, sensor: int) -> tuple[float, float]:
-        """Return the bounds of a sensor's cutoff; values that are never negative have only the
-        upper."""
+        """Return the bounds that a sensor's cutoff means; a reading that is never negative only has
+        an upper one."""
         m, types = self.source.m, self.source.mujoco.mjtDataType
         cutoff, kind = float(m.sensor_cutoff[sensor]), m.sensor_datatype[sensor]
         real, positive = int(types.mjDATATYPE_REAL), int(types.mjDATATYPE_POSITIVE)

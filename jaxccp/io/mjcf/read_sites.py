@@ -6,13 +6,13 @@ from jaxccp.scene.builder import ModelBuilder
 
 
 def add_sites(source: Source, builder: ModelBuilder, frames: Frames) -> None:
-    """Add the file's sites to a builder, in their order; those without a name are ``site 3`` and so
-    on.
+    """Add the file's sites to a builder, in their order; sites without a name are named ``site 3``
+    and so on.
 
     Args:
         source: the compiled file.
-        builder: is added to.
-        frames: where the file's bodies are in those of the model.
+        builder: the builder.
+        frames: places of the file's bodies in the model.
     """
     m = source.m
     for site in range(m.nsite):

@@ -12,15 +12,16 @@ import numpy as np
 from jaxtyping import Float
 
 THICKENED = 1e-9
-"""Least eigenvalue of a pseudo-inertia about the centre of mass, relative to its largest, below
-which the affine map is that of a slightly thicker body."""
+"""Smallest eigenvalue of a pseudo-inertia about the centre of mass, relative to the largest;
+thinner bodies are thickened to it for the affine map."""
 
 Inertial = tuple[float, Float[np.ndarray, "3"], Float[np.ndarray, "3 3"]]
 """Mass [kg], centre of mass [m] and inertia about it [kg m²]."""
 
 
 def pseudo_inertia(inertial: Inertial) -> Float[np.ndarray, "4 4"]:
-    """Return the pseudo-inertia about the origin of the frame that the centre is given in."""
+    """Return the pseudo-inertia of a body about the origin of the frame in which its centre of mass
+    is given."""
     mass, centre, inertia = inertial
     sigma = 0.5 * np.trace(inertia) * np.eye(3) - inertia + mass * np.outer(centre, centre)
     out = np.empty((4, 4))
@@ -29,7 +30,8 @@ def pseudo_inertia(inertial: Inertial) -> Float[np.ndarray, "4 4"]:
 
 
 def inertial_of_pseudo(matrix: Float[np.ndarray, "4 4"]) -> Inertial:
-    """Return mass, centre of mass and inertia about it; zeros of a part without mass."""
+    """Return mass, centre of mass and inertia about it for a pseudo-inertia; zeros for a part
+    without mass."""
     mass = float(matrix[3, 3])
     if mass <= 0.0:
         return 0.0, np.zeros(3), np.zeros((3, 3))
@@ -41,12 +43,13 @@ def inertial_of_pseudo(matrix: Float[np.ndarray, "4 4"]) -> Inertial:
 def divided(
     parts: Sequence[Inertial], before: Inertial, after: Inertial
 ) -> list[Float[np.ndarray, "4 4"]]:
-    """Return the pseudo-inertia of each part of a body whose whole inertia has changed.
+    """Divide a changed inertia of a whole body among its parts; return the pseudo-inertia of each.
 
     Args:
-        parts: of the body as it was, in its axes; the first takes what rounding leaves.
-        before: of the whole body, in its axes.
-        after: of the whole body, in the same axes, from the same origin.
+        parts: inertias of the original parts, in the body's axes; the first part takes the rounding
+            error.
+        before: original inertia of the whole body, in its axes.
+        after: new inertia of the whole body, in the same axes and from the same origin.
     """
     total = pseudo_inertia(after)
     changed = _root(total, after) @ np.linalg.inv(_root(pseudo_inertia(before), before))
@@ -55,7 +58,7 @@ def divided(
 
 
 def _root(matrix: Float[np.ndarray, "4 4"], inertial: Inertial) -> Float[np.ndarray, "4 4"]:
-    """Return a triangular A with A Aᵀ = P, of a body that is thickened where it has to be."""
+    """Return a triangular A with A Aᵀ = P; a body that is too thin is thickened."""
     mass, centre, _ = inertial
     sigma = matrix[:3, :3] - mass * np.outer(centre, centre)
     values, vectors = np.linalg.eigh(0.5 * (sigma + sigma.T))

@@ -12,7 +12,7 @@ COLUMNS = {
     "tendon": ("tendon_solref_lim", "limit"),
     "equality": ("eq_solref", "constraint"),
 }
-"""Kinds of elements, MuJoCo's ``solref`` of each, and what it is about."""
+"""Kinds of elements with a ``solref``, MuJoCo's column of it, and a description."""
 PAIR_COLUMNS = {
     "pair_margin": "a margin is 0 here: surfaces touch when they meet",
     "pair_gap": "a gap is 0 here: surfaces touch when they meet",
@@ -20,13 +20,14 @@ PAIR_COLUMNS = {
 
 
 def note_springs(source: Source, touching: set[int], softened: bool, report: ImportReport) -> None:
-    """List constraints of a given stiffness, and those without damping, which bounce without end.
+    """Note constraints with a given stiffness, and those without damping, which bounce forever in
+    MuJoCo.
 
     Args:
         source: the file.
         touching: geoms that may touch anything.
         softened: whether contacts have the compliance that ``solref`` stands for.
-        report: where the lists are.
+        report: the report.
     """
     m = source.m
     elements = {
@@ -51,7 +52,7 @@ def note_springs(source: Source, touching: set[int], softened: bool, report: Imp
 
 
 def note_pairs(source: Source, report: ImportReport) -> None:
-    """List what pairs of geoms have and contacts here have not."""
+    """Note properties of pairs of geoms that contacts of this package do not have."""
     for pair in range(source.m.npair):
         label = source.label("pair", pair)
         for column, text in PAIR_COLUMNS.items():

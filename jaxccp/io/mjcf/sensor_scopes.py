@@ -12,7 +12,7 @@ from jaxccp.sensors import ContactSelection, SensorScope
 from jaxccp.sensors.contact_pairs import FIELDS
 
 CHOICES = ("none", "mindist", "maxforce", "netforce")
-"""What contact sensors do with many contacts, by MuJoCo's numbers."""
+"""Ways in which contact sensors reduce many contacts, by MuJoCo's numbers."""
 
 
 class UnreadableSensor(Exception):
@@ -20,7 +20,8 @@ class UnreadableSensor(Exception):
 
 
 class ScopeFinder:
-    """Find the scopes of a file's sensors; the file's bodies may be parts of the model's."""
+    """Finds the bodies, shapes and zones that a file's sensors measure; several bodies of the file
+    may be one body of the model."""
 
     def __init__(
         self, source: Source, frames: Frames, shapes: dict[int, int], model: Model
@@ -29,20 +30,20 @@ class ScopeFinder:
 
         Args:
             source: the compiled file.
-            frames: where the file's bodies are in those of the model.
+            frames: places of the file's bodies in the model.
             shapes: the model's shape of each geom that has one.
             model: the model.
         """
         self.source, self.frames, self.shapes, self.model = source, frames, shapes, model
 
     def rangefinder(self, sensor: int) -> SensorScope:
-        """Return the shapes that a range finder does not see: its body's, and transparent ones.
+        """Return the shapes that a range finder ignores: those of its body, and transparent ones.
 
         Args:
             sensor: the file's number of the sensor.
 
         Raises:
-            UnreadableSensor: it shows more than the length of its ray.
+            UnreadableSensor: the sensor returns more than the length of its ray.
         """
         m = self.source.m
         if m.sensor_dim[sensor] != 1:
@@ -52,15 +53,15 @@ class ScopeFinder:
         return SensorScope(hidden, self._no_bodies())
 
     def zonetouch(self, sensor: int) -> SensorScope:
-        """Return the shapes of a touch sensor's body, and its site's shape, where contacts
-        count."""
+        """Return the shapes of a touch sensor's body, and its zone, the shape of its site."""
         m = self.source.m
         site = int(m.sensor_objid[sensor])
         shapes = self._on(np.arange(m.nbody) == m.site_bodyid[site])
         return SensorScope(shapes, self._no_bodies(), self._zone(site))
 
     def force(self, sensor: int) -> SensorScope:
-        """Return the bodies and shapes that a force sensor carries: the subtree of its site's body.
+        """Return the bodies and shapes that a force sensor carries: those of the subtree of its
+        site's body.
 
         Args:
             sensor: the file's number of the sensor.
@@ -89,14 +90,15 @@ class ScopeFinder:
     torque = force
 
     def meeting(self, sensor: int) -> tuple[ContactSelection, int]:
-        """Return which contacts a contact sensor finds and what it shows of them, and its site or
-        −1.
+        """Return the contacts that a contact sensor selects and the data it returns, and its site,
+        or −1 without one.
 
         Args:
             sensor: the file's number of the sensor.
 
         Raises:
-            UnreadableSensor: it shows numbers, or has a site of a shape, that are not supported.
+            UnreadableSensor: the sensor returns data, or its site has a shape, that are not
+                supported.
         """
         m = self.source.m
         bits, choice, count = (int(number) for number in m.sensor_intprm[sensor][:3])
@@ -120,7 +122,7 @@ class ScopeFinder:
         return made, site
 
     def _selected(self, kind: int, index: int) -> Bool[np.ndarray, " ng"] | None:
-        """Return the mask of the shapes of a geom, a body or a subtree; None for all shapes."""
+        """Return the mask of the shapes of a geom, a body or a subtree; None means all shapes."""
         m, kinds = self.source.m, self.source.mujoco.mjtObj
         if index < 0:
             return None
@@ -140,14 +142,14 @@ class ScopeFinder:
         return np.zeros(len(self.model.topology.shapes), bool)
 
     def _on(self, bodies: np.ndarray) -> Bool[np.ndarray, " ng"]:
-        """Return the mask of the shapes on the file's bodies of a mask."""
+        """Return the mask of the model's shapes on the selected bodies of the file."""
         mask = self._no_shapes()
         for geom, shape in self.shapes.items():
             mask[shape] = bodies[self.source.m.geom_bodyid[geom]]
         return mask
 
     def _transparent(self) -> Bool[np.ndarray, " ng"]:
-        """Return the mask of the shapes of transparent geoms, which rays pass through."""
+        """Return the mask of the shapes of fully transparent geoms, which rays pass through."""
         m, mask = self.source.m, self._no_shapes()
         for geom, shape in self.shapes.items():
             material = m.geom_matid[geom]
@@ -170,8 +172,8 @@ class ScopeFinder:
         return made[kind]
 
     def _mass(self, parts: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return mass [kg], centre of mass [m] and inertia about it [kg m²] of some of the file's
-        bodies together, in the axes of the model's body."""
+        """Return the total mass [kg], centre of mass [m] and inertia about it [kg m²] of some of
+        the file's bodies, in the axes of the model's body."""
         m, frames = self.source.m, self.frames
         mass = np.asarray(m.body_mass)[parts]
         centres = np.array([frames.point(part, m.body_ipos[part]) for part in parts])

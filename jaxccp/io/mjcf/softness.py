@@ -30,7 +30,8 @@ class Softness:
     """Compliance and damping time of a pair or a surface."""
 
     compliance: float
-    """Compliance of a surface [m/N]; of a pair per inverse weight [m kg/N]."""
+    """Compliance of a surface [m/N]; for a pair, divided by the inverse weights of its bodies [m
+    kg/N]."""
     damping: float
     """Damping time [s]."""
 
@@ -38,15 +39,16 @@ class Softness:
 def softness(
     source: Source, pairs: dict[tuple[int, int], tuple], report: ImportReport
 ) -> dict[int, Softness]:
-    """Return the softness of every geom that may touch.
+    """Return the softness of every geom that can collide.
 
-    Compliances and damping times of the two geoms in a contact add up to MuJoCo's: exactly against
-    the first geom it may touch that cannot move, or against the first of all if there is none.
+    The compliances and damping times of the two geoms in a contact add up to MuJoCo's. This is
+    exact for the first immovable geom that a geom can collide with, or for the first geom of all if
+    there is none.
 
     Args:
         source: the compiled file.
-        pairs: the pairs of geoms that may touch.
-        report: collects the pairs whose softness differs from MuJoCo's.
+        pairs: the pairs of geoms that can collide.
+        report: the report, for pairs whose softness differs from MuJoCo's.
     """
     m = source.m
     weight = np.asarray(m.body_invweight0)[m.geom_bodyid, 0]
@@ -73,7 +75,8 @@ def softness(
 
 
 def _of_pair(source: Source, a: int, b: int) -> Softness:
-    """Return the softness of a pair per inverse weight of both bodies."""
+    """Return the softness of a pair, its compliance divided by the inverse weights of both
+    bodies."""
     m = source.m
     solref, solimp, dimension, friction = _mixed(source, a, b)
     d, most = np.clip(solimp[:2], MIN_IMPEDANCE, MAX_IMPEDANCE)
@@ -91,7 +94,8 @@ def _of_pair(source: Source, a: int, b: int) -> Softness:
 
 
 def _mixed(source: Source, a: int, b: int) -> tuple[np.ndarray, np.ndarray, int, float]:
-    """Return ``solref``, ``solimp``, ``condim`` and sliding friction of a pair of geoms."""
+    """Return the combined ``solref``, ``solimp``, ``condim`` and sliding friction of a pair of
+    geoms."""
     m = source.m
     for pair in range(m.npair):
         if {int(m.pair_geom1[pair]), int(m.pair_geom2[pair])} == {a, b}:

@@ -30,16 +30,16 @@ LISTS = {
     "key": "keys",
     "flex": "flexes",
 }
-"""Names of the lists of MuJoCo's specification, by kind of element."""
+"""Names of the lists in MuJoCo's specification, by kind of element."""
 TAGS = {"body": ("body",), "joint": ("joint", "freejoint"), "geom": ("geom",), "site": ("site",)}
-"""Tags of elements in files, by kind; kinds with many tags are left out."""
+"""Tags of elements in files, by kind; kinds with many different tags are left out."""
 WITHOUT_LINE = re.compile(r"(Element (?:name )?'([^']*)'.*), line 0\b")
-"""MuJoCo's message about an element of an included file."""
+"""Text in MuJoCo's messages about elements of included files."""
 ATTRIBUTE = re.compile(r"attribute: '([^']*)'")
 
 
 class Source:
-    """The compiled model (``m``: MuJoCo's ``MjModel``) and where it came from."""
+    """A compiled model (``m``, MuJoCo's ``MjModel``) with its origin."""
 
     def __init__(self, model: Any, options: UrdfOptions, report: ImportReport) -> None:
         """Compile a model.
@@ -47,12 +47,12 @@ class Source:
         Args:
             model: a path, a string of XML, MuJoCo's ``MjModel`` or its ``MjSpec``, which stays as
                 it is.
-            options: what a URDF does not say.
-            report: of what a URDF has, and of MuJoCo's warnings.
+            options: settings that a URDF does not contain.
+            report: the report, for URDFs and for MuJoCo's warnings.
 
         Raises:
-            InputError: it cannot be read or MuJoCo refuses it, in MuJoCo's words; or MuJoCo is not
-                installed; or the options go with a URDF, which this is not.
+            InputError: the model cannot be read; MuJoCo rejects it (with MuJoCo's message); MuJoCo
+                is not installed; or options of a URDF are given for another model.
         """
         self.mujoco = _mujoco(model)
         self.origin = origin_of(model, self.mujoco)
@@ -64,7 +64,7 @@ class Source:
             self.m = model if self._spec is None else self._spec.compile()
 
     def _specified(self, model: Any, options: UrdfOptions, report: ImportReport) -> Any:
-        """Return MuJoCo's specification of the model; None of one that is compiled."""
+        """Return MuJoCo's specification of the model; None for a model that was given compiled."""
         kind = self.origin.kind
         if kind == "MjModel":
             return None
@@ -78,8 +78,8 @@ class Source:
 
     @contextmanager
     def translated(self, report: ImportReport) -> Iterator[None]:
-        """Raise MuJoCo's errors as ``InputError``, and list its warnings, which it would write to a
-        file.
+        """Raise MuJoCo's errors as ``InputError``, and put its warnings into the report instead of
+        a log file.
 
         Raises:
             InputError: MuJoCo refuses the model.
@@ -108,7 +108,7 @@ class Source:
         return included(self.origin)
 
     def _with_location(self, message: str) -> str:
-        """Return MuJoCo's message with the included file in place of line 0."""
+        """Return MuJoCo's message with the name of the included file in place of line 0."""
         attribute = ATTRIBUTE.search(message)
 
         def put(match: re.Match) -> str:
@@ -134,7 +134,7 @@ class Source:
         }
 
     def element(self, kind: str, index: int) -> Any:
-        """Return an element as the file gives it (MuJoCo's ``MjsFlex`` and the like).
+        """Return an element of MuJoCo's specification (``MjsFlex`` and the like).
 
         Raises:
             InputError: the model was given compiled, without its specification.
@@ -145,7 +145,7 @@ class Source:
         return self._elements[kind][index]
 
     def as_mjcf(self) -> str:
-        """Return MuJoCo's specification as MJCF, all inertias included; numbers have six digits.
+        """Return MuJoCo's specification as MJCF with explicit inertias; numbers have six digits.
 
         Raises:
             InputError: the model was given compiled, without its specification.
@@ -158,7 +158,7 @@ class Source:
         return self._spec.to_xml()
 
     def plugin(self, instance: int) -> tuple[str, dict[str, str]]:
-        """Return the name and settings of an instance of a plugin.
+        """Return the name and the settings of a plugin instance.
 
         Raises:
             InputError: the model was given compiled, without its specification.
@@ -172,7 +172,7 @@ class Source:
         return "", {}
 
     def name(self, kind: str, index: int) -> str:
-        """Return the name of an element, empty if it has none."""
+        """Return the name of an element; empty if it has none."""
         if self._spec is None:
             return self.mujoco.mj_id2name(self.m, self._type(kind), index) or ""
         element = self._elements[kind].get(index)
@@ -182,9 +182,12 @@ class Source:
         return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
 
     def label(self, kind: str, index: int) -> str:
-        """Return a label of an element for messages, such as ``joint 'hip' (line 12)`` or
-        ``joint 'hip' (legs.xml, line 12)``; without a name it has its number, and geoms without a
-        line have their body."""
+        """Return a label of an element for messages, such as ``joint 'hip' (line 12)`` or ``joint
+        'hip' (legs.xml, line 12)``.
+
+        An element without a name has its number; a geom without name and line has the label of its
+        body.
+        """
         element = self._elements[kind].get(index)
         name = self.name(kind, index)
         what = f"{kind} {name!r}" if name else f"{kind} {index}"
@@ -196,7 +199,7 @@ class Source:
         return f"{what} ({where})" if where else what
 
     def column(self, name: str) -> np.ndarray:
-        """Return a field of the compiled model, empty if this version of MuJoCo does not have
+        """Return a field of the compiled model; empty if this version of MuJoCo does not have
         it."""
         return np.asarray(getattr(self.m, name, np.zeros(0)))
 

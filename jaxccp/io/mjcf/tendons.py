@@ -18,12 +18,13 @@ FORCES = (
     "tendon_frictionloss",
     "tendon_armature",
 )
-"""Columns of the forces and limits of a tendon that are read."""
+"""Columns of a tendon's forces and limits that are read."""
 COLUMNS = {
     "tendon_springyield": "a spring that yields",
     "tendon_stiffnesspoly": "a stiffness that depends on the length",
 }
-"""Columns that must be 0, and what they describe: tendons of this package have no such effect."""
+"""Columns of MuJoCo that must be 0, with descriptions; tendons of this package have no such
+effect."""
 
 
 def add_tendons(
@@ -38,8 +39,8 @@ def add_tendons(
 
     Args:
         source: the compiled file.
-        builder: is added to.
-        frames: where the file's bodies are in those of the model.
+        builder: the builder.
+        frames: places of the file's bodies in the model.
         axes: names of the axes of the file's joints.
         sensed: the file's numbers of tendons with a sensor.
         report: collects the tendons that are left out.
@@ -81,12 +82,12 @@ def add_tendons(
 
 
 def _has_forces(source: Source, tendon: int) -> bool:
-    """Tell whether a tendon has forces or limits itself, actuators and constraints aside."""
+    """Tell whether a tendon itself has forces or limits, apart from actuators and constraints."""
     return any(np.any(source.column(name)[tendon : tendon + 1]) for name in (*FORCES, *COLUMNS))
 
 
 def _bilateral_lengths(source: Source, report: ImportReport) -> dict[int, float]:
-    """Return the lengths that equality constraints keep tendons at, by the tendon's number."""
+    """Return the lengths at which equality constraints hold tendons, by number of the tendon."""
     m, lengths = source.m, {}
     if source.is_disabled("EQUALITY", "CONSTRAINT"):
         return lengths
@@ -104,7 +105,8 @@ def _bilateral_lengths(source: Source, report: ImportReport) -> dict[int, float]
 def _tendon(
     source: Source, frames: Frames, axes: Axes, tendon: int, length: float | None
 ) -> Coupling | TendonPath | str:
-    """Return a tendon, kept at a length if there is one, or what is not supported."""
+    """Return a tendon, held at a length if one is given, or a description of what is not
+    supported."""
     m, wraps = source.m, source.mujoco.mjtWrap
     run = slice(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
     kinds, ids, factors = m.wrap_type[run], m.wrap_objid[run], m.wrap_prm[run]
@@ -140,7 +142,7 @@ def _tendon(
 def _terms(
     source: Source, axes: Axes, joints: np.ndarray, factors: np.ndarray
 ) -> dict[str, tuple[float, float]] | str:
-    """Return the polynomials of a tendon's length in the model's coordinates, which are 0 at
+    """Return a tendon's length as polynomials of the model's coordinates, which are 0 at
     ``qpos0``."""
     m = source.m
     terms: dict[str, tuple[float, float]] = {}
@@ -162,7 +164,8 @@ def _point(source: Source, frames: Frames, site: int) -> tuple[int, np.ndarray]:
 
 
 def joint_coupling(source: Source, axes: Axes, index: int) -> Coupling | str:
-    """Return the coupling of an equality constraint between joints, y = p(x) from ``qpos0``.
+    """Return the coupling for an equality constraint between joints, y = p(x) relative to
+    ``qpos0``.
 
     Args:
         source: the compiled file.

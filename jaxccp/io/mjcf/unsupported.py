@@ -6,7 +6,7 @@ from jaxccp.io.mjcf.source import Source
 
 
 def note_unsupported(source: Source, report: ImportReport) -> None:
-    """Note the elements of a file that are always left out."""
+    """Note the elements of a file that are never supported."""
     _bodies(source, report)
     _options(source, report)
 

@@ -17,14 +17,15 @@ from jaxccp.names import unknown
 
 @dataclass(frozen=True)
 class UrdfOptions:
-    """Settings for what a URDF does not say; :func:`jaxccp.load` describes them."""
+    """Settings that a URDF does not contain; :func:`jaxccp.load` describes them."""
 
     packages: Mapping[str, Path] = field(default_factory=dict)
     floating: bool = False
     actuators: UrdfActuators | None = None
 
     def check(self, origin: Origin) -> None:
-        """Refuse kinds of actuators that there are not, and any option for what is no URDF.
+        """Raise an error for an unknown kind of actuators, and for any option with a source that is
+        not a URDF.
 
         Raises:
             InputError: names them.
@@ -43,12 +44,12 @@ class UrdfOptions:
 
 
 def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportReport) -> Any:
-    """Return MuJoCo's specification of a URDF, ready to be compiled.
+    """Return MuJoCo's specification of a URDF, ready for compilation.
 
     Args:
         mujoco: the package.
         origin: the URDF.
-        options: what it does not say.
+        options: settings that a URDF does not contain.
         report: lists what is left out and what is assumed.
 
     Raises:

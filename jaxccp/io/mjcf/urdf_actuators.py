@@ -10,11 +10,11 @@ from jaxccp.io.mjcf.origin import Origin
 UrdfActuators = Literal["position", "torque"]
 
 FULL_EFFORT_ANGLE = 0.1
-"""Error at which a position servo of a hinge pulls with all of its effort [rad]."""
+"""Error of a hinge at which its position servo reaches its effort limit [rad]."""
 FULL_EFFORT_LENGTH = 0.01
-"""Likewise of a slide [m]."""
+"""Error of a slide at which its position servo reaches its effort limit [m]."""
 DAMPING_RATIO = 1.0
-"""Of a position servo with the inertia that its joint has at ``qpos0``."""
+"""Damping ratio of a position servo with the inertia that its joint has at ``qpos0``."""
 
 
 def add_urdf_actuators(
@@ -25,15 +25,15 @@ def add_urdf_actuators(
     origin: Origin,
     report: ImportReport,
 ) -> None:
-    """Add an actuator of the joint's name for each joint that mimics no other.
+    """Add an actuator for each joint that does not mimic another; it has the joint's name.
 
     Args:
         spec: MuJoCo's specification of the URDF.
         mujoco: the package.
-        joints: of one axis.
+        joints: names of the joints with a single axis.
         kind: ``torque`` for motors, whose control is the force [N or N m]; ``position`` for servos,
             whose control is the coordinate [m or rad].
-        origin: for messages.
+        origin: origin of the model, for messages.
         report: lists motors without a limit.
 
     Raises:

@@ -10,23 +10,24 @@ from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.scene.frames import to_matrix
 
 DEFAULT_MASS = 0.01
-"""Of links that move without any mass [kg]."""
+"""Mass of moving links that have none [kg]."""
 DEFAULT_RADIUS = 0.05
-"""Of the solid sphere whose inertia links without a physical one have [m]."""
+"""Radius of the solid sphere whose inertia replaces an unphysical one [m]."""
 POINT = 1e-12
-"""Principal moments of point masses [kg m²]: MuJoCo refuses zero, and nothing is moved by these."""
+"""Principal moments of point masses [kg m²]: MuJoCo does not accept zero, and these have no effect
+on any motion."""
 MINIMUM_MOMENT = 1e-15
-"""Principal moment below which MuJoCo refuses an inertia [kg m²], its ``mjMINVAL``."""
+"""Principal moment below which MuJoCo rejects an inertia [kg m²], its ``mjMINVAL``."""
 SMALLEST = 1e-11
-"""Smallest principal moment of a link that moves [kg m²]."""
+"""Smallest principal moment of a moving link [kg m²]."""
 
 
 def mend_inertias(spec: Any, report: ImportReport) -> None:
-    """Replace the inertias of MuJoCo's specification that no rigid body has, and list the links.
+    """Replace unphysical inertias in MuJoCo's specification, and note the links.
 
-    Moments that violate the triangle inequality are balanced by MuJoCo. A link whose inertia is
-    otherwise unphysical has that of a solid sphere of its mass, and links without mass that move
-    have ``DEFAULT_MASS``, unless links fixed to them have mass and inertia.
+    MuJoCo itself balances moments that violate the triangle inequality. A link whose inertia is
+    unphysical in another way gets that of a solid sphere of its mass. Moving links without mass get
+    ``DEFAULT_MASS``, unless links fixed to them have mass and inertia.
     """
     rigid: dict[str, _Rigid] = {}
     for body in spec.bodies[1:]:
@@ -41,14 +42,15 @@ def mend_inertias(spec: Any, report: ImportReport) -> None:
 
 @dataclass(frozen=True)
 class _Rigid:
-    """Links fixed to each other that move together."""
+    """Links that are fixed to each other and move together."""
 
     top: Any
     parts: list[Any] = field(default_factory=list)
 
 
 def _moving_top(body: Any) -> Any:
-    """Return the link with joints that a link is, or is fixed to; None if that is the world."""
+    """Return the link with joints to which a link is fixed, possibly itself; None if it is fixed to
+    the world."""
     while not body.joints:
         body = body.parent
         if body.name == "world" or body.parent is None:
@@ -84,7 +86,7 @@ def _mend(spec: Any, body: Any, report: ImportReport) -> None:
 
 
 def _complete(rigid: _Rigid, report: ImportReport) -> None:
-    """Give links that move as one a mass and an inertia, if they have none."""
+    """Give a group of fixed links a mass and an inertia, if they have none."""
     inferred = [part for part in rigid.parts if not part.explicitinertial and part.geoms]
     for part in inferred:
         report.approximate(
@@ -109,7 +111,8 @@ def _complete(rigid: _Rigid, report: ImportReport) -> None:
 
 
 def _total(rigid: _Rigid) -> tuple[float, Float[np.ndarray, "3 3"]]:
-    """Return mass [kg] and inertia about the centre of mass [kg m²] of links that move as one."""
+    """Return the total mass [kg] and the inertia about the common centre of mass [kg m²] of a group
+    of fixed links."""
     mass, moment, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
     for part in (part for part in rigid.parts if part.explicitinertial):
         position, rotation = np.zeros(3), np.eye(3)

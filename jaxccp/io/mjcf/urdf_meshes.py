@@ -12,40 +12,40 @@ from jaxccp.io.mjcf.packages import Locator, MissingFileError
 
 FILENAME = re.compile(rb"<mesh\b[^>]*?\bfilename\s*=\s*(\"[^\"]*\"|'[^']*')")
 FORMATS = (".stl", ".obj", ".msh")
-"""Endings of the files that MuJoCo reads meshes from."""
+"""Suffixes of the mesh files that MuJoCo reads."""
 SINGLE_AXIS = ("revolute", "continuous", "prismatic")
-"""Types of joints that turn or slide along one axis."""
+"""Types of URDF joints with a single axis."""
 STL_HEADER, STL_TRIANGLE = 84, 50
 """Lengths of the parts of a binary STL file [bytes]."""
 
 
 @dataclass(frozen=True)
 class MeshReference:
-    """One mesh element of a URDF."""
+    """One ``mesh`` element of a URDF."""
 
     uri: str
     alias: str
-    """Name that stands in its place in the text: a different one for each file and scale, since
-    MuJoCo tells meshes apart by the last part of their path and their scale only."""
+    """Name that replaces the file in the text. It differs for each file and scale, because MuJoCo
+    distinguishes meshes only by the last part of their path and their scale."""
     link: str
     line: int
     collides: bool
-    """Whether it is part of a ``collision`` element, not of a ``visual`` one."""
+    """Whether it belongs to a ``collision`` element, not to a ``visual`` one."""
 
 
 @dataclass(frozen=True)
 class UrdfText:
-    """A URDF with aliases in place of the files of its meshes."""
+    """The text of a URDF with aliases in place of mesh files."""
 
     text: str
     meshes: tuple[MeshReference, ...]
     links: frozenset[str]
     joints: frozenset[str]
-    """Those of one axis."""
+    """Names of the joints with a single axis."""
 
 
 def aliased(text: bytes) -> UrdfText:
-    """Return the URDF with the files of its meshes replaced by aliases, line by line as it was."""
+    """Return a URDF with its mesh files replaced by aliases; lines keep their numbers."""
     meshes: list[MeshReference] = []
     aliases: dict[tuple[str, str], str] = {}
     links: set[str] = set()
@@ -100,15 +100,17 @@ def _alias(uri: str, aliases: dict[tuple[str, str], str]) -> str:
 def place_meshes(
     spec: Any, mujoco: Any, urdf: UrdfText, locator: Locator, report: ImportReport
 ) -> None:
-    """Give the meshes of MuJoCo's specification the paths of their files, and take out those that
-    cannot be read: of collisions they are not supported, of visuals listed alone.
+    """Give the meshes in MuJoCo's specification the paths of their files.
+
+    Meshes that cannot be read are removed: those of collisions are noted as unsupported, those of
+    visuals are only listed.
 
     Args:
         spec: MuJoCo's specification of the text with aliases.
         mujoco: the package.
-        urdf: that text.
-        locator: of the files.
-        report: of those that cannot be read.
+        urdf: the text with aliases.
+        locator: finds the files.
+        report: the report of meshes that cannot be read.
     """
     paths: dict[str, Path] = {}
     problems: dict[str, MissingFileError] = {}
@@ -137,7 +139,7 @@ def place_meshes(
 
 
 def _note(urdf: UrdfText, problems: dict[str, MissingFileError], report: ImportReport) -> None:
-    """List the meshes that cannot be read."""
+    """Note the meshes that cannot be read."""
     visuals: dict[str, list[str]] = defaultdict(list)
     for reference in urdf.meshes:
         problem = problems.get(reference.alias)
@@ -154,10 +156,10 @@ def _note(urdf: UrdfText, problems: dict[str, MissingFileError], report: ImportR
 
 
 def _check_format(path: Path) -> None:
-    """Refuse a file that MuJoCo has no reader for.
+    """Raise an error for a mesh file that MuJoCo cannot read.
 
     Raises:
-        MissingFileError: says which formats there are.
+        MissingFileError: the file has another format; the message lists the supported ones.
     """
     remedy = "convert it to binary STL or OBJ"
     ending = path.suffix.lower()

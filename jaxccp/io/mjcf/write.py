@@ -29,16 +29,16 @@ def write_model(
     out: Path,
     remarks: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Write a model that differs in its numbers from what was loaded, as MJCF.
+    """Write a loaded model with other numbers as MJCF.
 
-    The file is that of the loaded model, comments and classes kept, files that it includes put into
-    it, and only numbers that differ written anew. Its inertias are those of whole bodies divided
-    among the parts that are fixed to each other.
+    The file is the loaded one, with comments and classes, and with included files inserted; only
+    numbers that differ are written. A changed inertia is divided among the parts of the body that
+    are fixed to each other.
 
     Args:
-        loaded: what :func:`jaxccp.load` returned.
+        loaded: result of :func:`jaxccp.load`.
         model: ``loaded.model`` with other numbers.
-        layout: ``loaded.layout``, or where the coordinates of the changed model are.
+        layout: ``loaded.layout``, or the layout of the changed model's coordinates.
         out: the file to write.
         remarks: further sentences for the comment on top of the file.
 
@@ -60,7 +60,7 @@ def write_model(
 
 
 def read_again(loaded: Loaded) -> tuple[Source, Elements]:
-    """Return the compiled file of a model and which parts of the model its elements are.
+    """Return the compiled file of a model, and the parts of the model for its elements.
 
     Raises:
         InputError: the file describes another mechanism now.
@@ -83,7 +83,7 @@ def read_again(loaded: Loaded) -> tuple[Source, Elements]:
 
 
 def unsaid(loaded: Loaded, expected: Model, text: str) -> list[str]:
-    """Return a sentence for each number that a written file does not give back.
+    """Return a sentence for each number that differs when a written file is read again.
 
     Args:
         loaded: the model as it was loaded.
@@ -98,7 +98,7 @@ def unsaid(loaded: Loaded, expected: Model, text: str) -> list[str]:
 
 
 def _levelled(model: Model) -> Model:
-    """Return the same model with the frames of joints aligned with their second bodies."""
+    """Return the model with the frames of joints aligned with their second bodies."""
     joints, axes, linkage = model.joints, model.axes, model.topology.linkage
     if not linkage.joints:
         return model

@@ -33,13 +33,13 @@ def write_urdf(
     out: Path,
     remarks: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Write a model that differs in its numbers from what was loaded, as URDF: inertias of links,
-    and origins, axes, limits, damping and friction of joints.
+    """Write a loaded model with other numbers as URDF: inertias of links, and origins, axes,
+    limits, damping and friction of joints.
 
     Args:
-        loaded: what :func:`jaxccp.load` returned for a URDF.
+        loaded: result of :func:`jaxccp.load` for a URDF.
         model: ``loaded.model`` with other numbers.
-        layout: ``loaded.layout``, or where the coordinates of the changed model are.
+        layout: ``loaded.layout``, or the layout of the changed model's coordinates.
         out: the file to write.
         remarks: further sentences for the comment on top of the file.
 
@@ -47,7 +47,7 @@ def write_urdf(
         The remarks, and a sentence for each number that the URDF cannot say.
 
     Raises:
-        InputError: the model was not loaded from a URDF, or the file is another now.
+        InputError: the model was not loaded from a URDF, or the file has changed since.
     """
     origin, options = loaded.reading.origin, loaded.reading.options
     if not origin.urdf:
@@ -70,7 +70,7 @@ def write_urdf(
 
 
 def _write(root: Element, numbers: FileNumbers, changed: Mechanism) -> None:
-    """Write the numbers that differ from those of the file."""
+    """Write the numbers that differ from the file's into the XML."""
     source, before, after = numbers.source, numbers.nominal, numbers.of(changed)
     m = source.m
     links = {link.get("name"): link for link in root.findall("link")}
@@ -124,13 +124,14 @@ def _write_inertial(
 
 
 def _child(element: Element, tag: str) -> Element:
-    """Return the child of this tag, a new one if there is none."""
+    """Return the child with this tag; it is added if it does not exist."""
     child = element.find(tag)
     return ElementTree.SubElement(element, tag) if child is None else child
 
 
 def _angles(rotation: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "3"]:
-    """Return roll, pitch and yaw of a rotation, about the fixed axes x, y and z in turn [rad]."""
+    """Return roll, pitch and yaw of a rotation: successive rotations about the fixed axes x, y and
+    z [rad]."""
     level = np.hypot(rotation[0, 0], rotation[1, 0])
     pitch = np.arctan2(-rotation[2, 0], level)
     if level < 1e-9:  # Roll and yaw turn about one axis.
@@ -140,7 +141,7 @@ def _angles(rotation: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "3"]:
 
 
 def _place_meshes(root: Element, locator: Locator) -> None:
-    """Name the files of meshes independently of where the URDF is."""
+    """Make the paths of mesh files independent of the place of the URDF."""
     for mesh in root.iter("mesh"):
         try:
             mesh.set("filename", str(locator.path(mesh.get("filename", ""))))
