@@ -135,8 +135,7 @@ class Arrays:
             shape: lengths of the array's axes; None means any length.
 
         Raises:
-            InputError: the array is missing, has another shape, or does not hold finite real
-                numbers.
+            InputError: it is missing, has another shape, or numbers that are not finite and real.
         """
         value = self._numbers(field, shape)
         self._refuse(field, value, ~np.isfinite(value), "NaN or infinite", "store finite numbers")
@@ -182,8 +181,7 @@ class Arrays:
             shape: lengths of the array's axes; None means any length.
 
         Raises:
-            InputError: the array is missing, has another shape, or has a number that is not finite
-                and ≥ 0.
+            InputError: it is missing, has another shape, or a number that is not finite and ≥ 0.
         """
         value = self.floats(field, *shape)
         bad = np.argwhere(value < 0)
@@ -197,7 +195,7 @@ class Arrays:
         """Return an int64 array; the arguments are those of :meth:`floats`.
 
         Raises:
-            InputError: the array is missing, has another shape, or does not hold integers.
+            InputError: it is missing, has another shape, or numbers that are not integers.
         """
         value = self._load(field)
         if value.dtype.kind not in "iu":
