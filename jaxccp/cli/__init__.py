@@ -42,5 +42,5 @@ def jaxccp(
 
 
 def main() -> None:
-    """Entry point of the ``jaxccp`` script."""
+    """Run the ``jaxccp`` script."""
     app()

@@ -5,11 +5,11 @@ ROBUST_SOLVERS = ("auto", "newton", "admm", "gradient-newton")
 
 
 def advice(unsolved: float, precision: int, solver: str) -> str:
-    """Return a sentence with options to try, empty if every step was solved.
+    """Return a sentence with options to try; empty if every step was solved.
 
-    Of a box of 0.01 kg under one of 1000 kg, Coulomb's law, APGD leaves 80 % of the steps unsolved
-    in either precision and creeps by millimetres; ``auto``, ``newton`` and ``admm`` solve all of
-    them in double precision, and single precision leaves them at 4e-4 m/s.
+    For a box of 0.01 kg under one of 1000 kg, under Coulomb's law, APGD leaves 80 % of the steps
+    unsolved in either precision, and the boxes creep by millimetres. ``auto``, ``newton`` and
+    ``admm`` solve all steps in double precision, and reach 4e-4 m/s in single precision.
 
     Args:
         unsolved: share of the steps that were not solved to their tolerance.

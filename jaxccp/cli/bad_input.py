@@ -9,7 +9,7 @@ from jaxccp.io import InputError
 
 @contextmanager
 def bad_input_exits() -> Iterator[None]:
-    """Turn an :class:`InputError` into its message on stderr and exit code 2."""
+    """Print the message of an :class:`InputError` to stderr and exit with code 2."""
     try:
         yield
     except InputError as error:

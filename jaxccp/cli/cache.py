@@ -13,11 +13,12 @@ from jaxccp.cli.options import refuse
 
 OFF = "off"
 MINIMUM = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
-"""Variable that says how long a program must compile to be kept [s]; all are unless it is set."""
+"""Environment variable with the compile time from which a program is kept [s]; without it all are
+kept."""
 
 
 def keep_programs(cache: str | None) -> None:
-    """Have JAX keep what it compiles, before it compiles anything.
+    """Turn on JAX's cache of compiled programs; call this before anything is compiled.
 
     Args:
         cache: a folder; ``off`` for none; None for the one that ``JAX_COMPILATION_CACHE_DIR``

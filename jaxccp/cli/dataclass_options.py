@@ -16,25 +16,27 @@ from typing import Annotated, Any
 import typer
 
 TYPES: dict[str, type] = {"float": float, "int": int, "str": str}
-"""Types of fields that become an option of the same type, by annotation."""
+"""Types of options, by the annotation of a field of a single value."""
 SERIES: dict[str, type] = {"tuple[str, ...]": str, "float | tuple[float, ...]": float}
-"""Types of fields whose option has parts separated by commas, and the type of the parts."""
+"""Types of the parts of options with several values separated by commas, by the annotation of the
+field."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of a dataclass, as its option needs it."""
+    """A field of a dataclass that becomes an option."""
 
     name: str
     type: type
     part: builtins.type | None
-    """Type of the parts of a field that may be a tuple."""
+    """Type of the parts if the field may be a tuple, else None."""
     default: str
-    """Source code of the default value, empty if there is none."""
+    """Source code of the default value; empty if there is none."""
     help: str
 
     def value(self, option: Any) -> Any:
-        """Return the field's value of an option; a single number stays a number.
+        """Return the value of the field for the text of the option; a single number remains a
+        number.
 
         Raises:
             typer.BadParameter: a part is no number.
@@ -51,7 +53,7 @@ class Setting:
 
 
 def source_of(reference: str) -> tuple[Path, str]:
-    """Return the file and the name of a class.
+    """Return the source file and the name of a class.
 
     Args:
         reference: ``module:Class``.
@@ -65,7 +67,7 @@ def source_of(reference: str) -> tuple[Path, str]:
 
 @cache
 def settings_of(reference: str) -> dict[str, Setting]:
-    """Return the fields of a dataclass that options can set.
+    """Return the fields of a dataclass that become options, by name.
 
     Args:
         reference: ``module:Class``.
@@ -97,9 +99,10 @@ def settings_of(reference: str) -> dict[str, Setting]:
 def with_options(
     tables: Mapping[str, str], panel: str, without: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command an option for each field of some dataclasses.
+    """Return a decorator that adds an option to a command for each field of some dataclasses.
 
-    The command gets those that are given as keyword arguments, the others as None.
+    The command receives all of them as keyword arguments; those that the user did not give are
+    None.
 
     Args:
         tables: ``module:Class`` by the name that help has for it.
@@ -139,7 +142,7 @@ def with_options(
 
 
 def _help(settings: Mapping[str, Setting], labelled: bool) -> str:
-    """Return the help of a field, with the names of the dataclasses before each of their texts."""
+    """Return the help text of an option; texts of several dataclasses follow their names."""
     texts: dict[str, list[str]] = {}
     for label, setting in settings.items():
         texts.setdefault(setting.help, []).append(label)
@@ -149,7 +152,8 @@ def _help(settings: Mapping[str, Setting], labelled: bool) -> str:
 
 
 def finished(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command without its keyword arguments of any name, as Typer wants it."""
+    """Return the command with its variable keyword arguments removed from the signature, as Typer
+    requires."""
     signature = inspect.signature(command)
     parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

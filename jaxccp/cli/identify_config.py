@@ -17,14 +17,14 @@ from jaxccp.io import InputError
 from jaxccp.names import suggestion
 
 READING = tuple(inspect.signature(read).parameters)[2:]
-"""Settings of readers."""
+"""Settings of the readers of recordings."""
 HOLDOUT = 0.3
 STEPPING = ("law", "stepper", "solver")
 
 
 @dataclass(frozen=True)
 class CaseConfig:
-    """A model with recordings of it, and how they are compared."""
+    """Settings of one case: a model, recordings of it, and their comparison."""
 
     model: Path
     data: tuple[str, ...]
@@ -35,7 +35,7 @@ class CaseConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """An identification: cases, parameters and how the fit goes on."""
+    """Settings of an identification: cases, parameters, and the method of the fit."""
 
     cases: tuple[CaseConfig, ...]
     parameters: tuple[Parameter | str, ...] = ()
@@ -47,7 +47,8 @@ class Config:
 
 
 def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> Config:
-    """Return what is asked for: the options, where these are silent the TOML file, else ``saved``.
+    """Return the settings of an identification: from the options, else from the TOML file, else
+    from ``saved``.
 
     Args:
         request: arguments and options of the command.
@@ -107,7 +108,7 @@ def _toml(path: Path) -> dict[str, Any]:
 def _case(
     source: Path | str, folder: Path, table: Mapping[str, Any], request: ModelRequest
 ) -> CaseConfig:
-    """Return one case, with what the command line says of it."""
+    """Return the settings of one case; the command line overrides the table."""
     keys = ("model", "data", "read", "residual", "settings", "method", "parameters")
     _check_keys(source, "cases", table, keys)
     model = request.model or (folder / table["model"] if "model" in table else None)
@@ -138,7 +139,7 @@ def _case(
 
 
 def paths_of(text: str) -> tuple[Parameter | str, ...]:
-    """Return parameters from paths between commas; commas within brackets are part of a path.
+    """Return the parameters for paths separated by commas; commas within brackets belong to a path.
 
     Args:
         text: such as ``axes[*].friction,bodies["fore"].inertial``. Inertial numbers have the prior
@@ -186,11 +187,11 @@ def _check_keys(source: Path | str, label: str, table: Mapping[str, Any], names:
 
 
 def built(source: Path | str, label: str, cls: type, table: Any) -> Any:
-    """Return a dataclass from a table of its fields.
+    """Return a dataclass made from a table of its fields.
 
     Args:
-        source: of the table, for messages.
-        label: of the table in it.
+        source: file of the table, for messages.
+        label: name of the table in the file.
         cls: the dataclass.
         table: values by field; lists are tuples.
 
@@ -214,7 +215,7 @@ def built(source: Path | str, label: str, cls: type, table: Any) -> Any:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value can be that of a field."""
+    """Tell whether a value has the type of a field."""
     if get_origin(hint) is UnionType:
         return any(_fits(value, option) for option in get_args(hint))
     if hint is float:
@@ -226,10 +227,10 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
-    """Return the residual of a case.
+    """Return the residual of a case with its settings.
 
     Args:
-        source: of the settings, for messages.
+        source: file of the settings, for messages.
         case: with the settings; ``stepper`` and ``law`` are names.
         loaded: the model, whose sensors are those that are compared.
 
@@ -257,7 +258,8 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 
 
 def as_table(config: Config) -> dict[str, Any]:
-    """Return what is needed to evaluate a fit, ready for JSON: parameters, residual, settings."""
+    """Return the settings that an evaluation of the fit needs, ready for JSON: parameters,
+    residual, method."""
     (first, *_) = config.cases
     blank = {field.name: field.default for field in fields(Parameter)}
     parameters = []

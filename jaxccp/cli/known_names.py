@@ -21,15 +21,15 @@ SOLVERS: dict[str, tuple[ConeType, ...]] = {
     "psor": ALL,
     "sipgs": ("cone", "pyramid"),
 }
-"""Names of ``jaxccp.ccp.SOLVERS`` and the friction cones each supports; without any it takes no
-contacts."""
+"""Names of ``jaxccp.ccp.SOLVERS``, with the friction cones that each supports; a solver without any
+cannot solve contacts."""
 
 SmoothStepping = Literal["explicit", "implicit"]
 
 STEPPERS = ("euler", "projected", "hht", "newmark", "trapezoidal", "generalised-alpha", "rk4")
 """Names of ``jaxccp.dynamics.steppers.STEPPERS``."""
 SOFTENING = ("euler", "projected")
-"""Steppers that can be implicit in smooth contact."""
+"""Steppers with an implicit treatment of smooth contact."""
 SCENES = (
     "cube-toss",
     "stack",
@@ -42,7 +42,7 @@ SCENES = (
 )
 """Names of the scenes of ``jaxccp.scene.library``."""
 UrdfActuators = Literal["position", "torque"]
-"""The type of the same name in ``jaxccp.io.mjcf.urdf_actuators``."""
+"""Kinds of actuators, as in ``jaxccp.io.mjcf.urdf_actuators``."""
 MODEL_FILES = (".xml", ".mjcf", ".urdf")
 
 PARAMETERS = (
@@ -70,7 +70,7 @@ IDENTIFIED = (
     "ground_height",
     "gravity",
 )
-"""The parameters that are identified by default."""
+"""Parameters of the cube that are identified by default."""
 
 INPUTS = (
     "pose",
@@ -113,17 +113,17 @@ INPUTS = (
     "gravity",
     "step",
 )
-"""Names of ``jaxccp.testing.INPUTS``: quantities that derivatives are checked in."""
+"""Names of ``jaxccp.testing.INPUTS``: quantities whose derivatives can be checked."""
 
 RESIDUALS = {
     "simulate": "jaxccp.identify.simulation.simulate:Simulate",
     "inverse": "jaxccp.identify.inverse_dynamics.inverse_dynamics:InverseDynamics",
     "impact": "jaxccp.identify.impacts.impacts:Impacts",
 }
-"""Classes that compare recordings with a model, by the name that --residual has for each."""
+"""Classes of residuals, by their names for --residual."""
 METHOD = "jaxccp.identify.estimation.levenberg_marquardt:Method"
-"""Settings of the iteration that fits any model."""
+"""Class of the settings of the iteration."""
 RESTARTS = "jaxccp.identify.estimation.restarts:Restarts"
-"""Settings of starts that are drawn."""
+"""Class of the settings of random starts."""
 DESIGN = "jaxccp.identify.excitation.design:Design"
-"""Settings of planned motions."""
+"""Class of the settings of planned motions."""

@@ -23,21 +23,21 @@ class Opened:
     loaded: Loaded
     state: State
     control: Float[Array, " nm"] | None
-    """Controls of the keyframe that the motion starts from; None without a keyframe."""
+    """Controls of the keyframe with the initial state; None without a keyframe."""
 
     def controls(self, steps: int) -> Float[Array, "steps nm"] | None:
-        """Return the control of each step; None where all are 0."""
+        """Return the control in each step; None if all are 0."""
         if self.control is None:
             return None
         return jnp.broadcast_to(self.control, (steps, *self.control.shape))
 
 
 def open_model(path: Path, options: FileOptions) -> Opened:
-    """Read a model file and its initial state.
+    """Read a model file and make its initial state.
 
     Args:
         path: the model file.
-        options: how it is read, and where the motion starts.
+        options: how the file is read, and the initial state.
 
     Raises:
         InputError: a file is missing, damaged or does not fit the other, or there is no such
@@ -103,7 +103,7 @@ def read_controls(ctrl: Path, loaded: Loaded, steps: int) -> Float[Array, "steps
 
 
 def write_motion(out: Path, source: str, loaded: Loaded, run: Run) -> dict[str, str]:
-    """Write a motion in MuJoCo's coordinates to an npz file, the initial state first.
+    """Write a motion in MuJoCo's coordinates to an npz file, beginning with the initial state.
 
     Args:
         out: the npz file; it gets time, qpos, qvel, act if there are activations, and the path of

@@ -13,11 +13,11 @@ from jaxccp.cli.known_names import SOLVERS, STEPPERS, ConeType, Law, SmoothStepp
 from jaxccp.names import unknown
 
 WRITTEN = (".npz", ".png", ".json")
-"""Endings of the files that commands write."""
+"""Suffixes of the files that commands write."""
 
 
 class Exit(IntEnum):
-    """Exit codes of commands; usage errors are 2 as well."""
+    """Exit codes of the commands; usage errors also exit with 2."""
 
     DONE = 0
     NOT_CONVERGED = 1
@@ -28,7 +28,7 @@ def refuse(message: str) -> NoReturn:
     """Write an error to stderr and exit with code 2.
 
     Args:
-        message: what is wrong with the input.
+        message: description of the bad input.
 
     Raises:
         typer.Exit: always.
@@ -38,7 +38,7 @@ def refuse(message: str) -> NoReturn:
 
 
 def choice_of(choices: Collection[Any]) -> Callable[[Any], Any]:
-    """Return an option callback that accepts only some values.
+    """Return an option callback that only accepts some values.
 
     Args:
         choices: the values.
@@ -56,7 +56,7 @@ def choice_of(choices: Collection[Any]) -> Callable[[Any], Any]:
 
 
 def contact_solver(value: str | None) -> str | None:
-    """Check, as an option callback, that a solver takes contacts with round friction cones.
+    """Check, as an option callback, that a solver supports contacts with round friction cones.
 
     Raises:
         typer.BadParameter: there is no such solver, or it does not.
@@ -100,8 +100,8 @@ def present(path: Path) -> Path:
 
 
 def folder(param: typer.CallbackParam, out: Path | None) -> Path | None:
-    """Check, as an option callback, that a folder is or can be made and written to; exit with code
-    2 otherwise."""
+    """Check, as an option callback, that a folder exists or can be made, and can be written to;
+    exit with code 2 otherwise."""
     if out is None:
         return out
     option = param.opts[0]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 LINES = 10
-"""Number of lines that the iterations of one stage get in a pipe."""
+"""Number of lines printed for each stage if the output is not a terminal."""
 
 
 class Follower(Protocol):
@@ -55,14 +55,11 @@ class _Lines:
 
 @contextmanager
 def following(iterations: int, stages: int) -> Iterator[Follower]:
-    """Show the progress of a fit while the context lasts.
+    """Show the progress of a fit while the context is active.
 
     Args:
         iterations: number of iterations of each stage.
         stages: number of stages.
-
-    Yields:
-        The object to call at every stage and iteration.
     """
     console = Console(stderr=True)
     if not console.is_terminal:

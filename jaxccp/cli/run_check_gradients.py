@@ -36,7 +36,7 @@ def check_gradients_command(
     options: FileOptions,
     as_json: bool,
 ) -> None:
-    """Compare derivatives with differences, and report.
+    """Compare the derivatives of a motion with central differences, and report.
 
     Args:
         scene: name of a built-in scene, or path of a model file.
@@ -48,8 +48,8 @@ def check_gradients_command(
         stepper: name of the stepper.
         law: contact law, "ccp" or "ncp".
         precision: bits of the floating-point numbers of the derivatives.
-        seed: of the scene's random initial state.
-        options: how a model file is read, and where the motion starts.
+        seed: seed of the scene's random initial state.
+        options: how a model file is read, and the initial state.
         as_json: whether JSON is printed, not a table.
 
     Raises:

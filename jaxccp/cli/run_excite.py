@@ -28,7 +28,7 @@ def excite_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Plan a motion that identifies parameters, write it to a file and report.
+    """Plan a motion to identify parameters, write it to a file and report.
 
     Args:
         model: the model file.
@@ -64,7 +64,7 @@ def excite_command(
 
 
 def _as_json(motion: Excitation) -> dict[str, Any]:
-    """Return the report of a motion as values of JSON; infinite numbers are null."""
+    """Return the report of a motion ready for JSON; infinite numbers are null."""
     return {
         "criterion": motion.criterion,
         "score": {"random": finite(motion.scores[0]), "optimal": finite(motion.scores[1])},

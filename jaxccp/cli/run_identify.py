@@ -29,28 +29,28 @@ DATA = resources.files("jaxccp.identify") / "data"
 
 @dataclass(frozen=True)
 class CubeRequest:
-    """Arguments and options for tosses of the cube."""
+    """Arguments and options of ``jaxccp identify`` for tosses of the cube."""
 
     data: Path | None
-    """File of tosses; None stands for those that are part of the package."""
+    """File of tosses; None: those that are part of the package."""
     evaluate: Path | None
-    """File of identified parameters to evaluate in place of fitting."""
+    """File of identified parameters to evaluate; None: fit."""
     settings: CubeSettings
     """Parameters and simulation of the cube."""
     horizons: tuple[int, ...]
     """Lengths of the simulations of successive fits, in samples."""
     method: dict[str, Any]
-    """Values of the fields of the iteration's settings."""
+    """Values of fields of the iteration's settings."""
     holdout: float
-    """Share of the tosses that is not fitted."""
+    """Fraction of the tosses that is not fitted."""
     seed: int
-    """Seed of the random choice of these tosses."""
+    """Seed of the random choice of held-out tosses."""
     precision: int
     """Bits of floating-point numbers."""
     out: Path | None
-    """Folder to write to; nothing is written when None."""
+    """Folder to write to; None: nothing is written."""
     as_json: bool
-    """Whether JSON is printed, not tables."""
+    """Whether JSON is printed instead of tables."""
 
 
 def identify_cube(request: CubeRequest) -> None:
@@ -85,7 +85,7 @@ def demo_tosses() -> list[Recording]:
 
 
 def true_values() -> dict[str, float]:
-    """Return the values of the parameters that the synthetic tosses were made with, by name."""
+    """Return the true parameters of the synthetic tosses, by name."""
     with resources.as_file(DATA / "truth.json") as path:
         settings, values = read_parameters(path)
     return dict(zip(settings.names, values.tolist(), strict=True))
@@ -94,7 +94,7 @@ def true_values() -> dict[str, float]:
 def _identified(
     request: CubeRequest, tosses: list[Recording], truth: dict[str, float]
 ) -> tuple[Identified, dict[str, Any]]:
-    """Return the identification and its report, and write both if a folder is given."""
+    """Return the identification and its report; write both if a folder is given."""
     if len(tosses) < 2:
         what = "one toss cannot be both fitted and held out"
         raise InputError("tosses", what, "record at least two")
@@ -127,7 +127,7 @@ def _identified(
 def _write(
     out: Path, identified: Identified, truth: dict[str, float], report: dict[str, Any]
 ) -> dict[str, str]:
-    """Write parameters, the page about the fit and a picture, and return the files."""
+    """Write parameters, report and picture; return the paths of the files."""
     text = json.dumps(report, indent=2).encode()
     write_file(out / "params.json", lambda file: file.write(text))
     identified.cube_fit.fit.report(out)

@@ -30,12 +30,12 @@ FIT_FILE = "fit.json"
 
 @dataclass(frozen=True)
 class Opened:
-    """A case, divided into recordings that are fitted and recordings that test the fit."""
+    """A case, divided into fitted recordings and test recordings."""
 
     fitted: Case
-    """The case with the recordings that are fitted."""
+    """The case with the fitted recordings."""
     test: Case | None
-    """The case with the others; None if all are fitted."""
+    """The case with the test recordings; None if all are fitted."""
 
 
 def identify_model_command(request: ModelRequest) -> None:
@@ -84,7 +84,7 @@ def identify_model_command(request: ModelRequest) -> None:
 
 @contextmanager
 def _usage() -> Iterator[None]:
-    """Print errors of a user's arguments, and exit with code 2."""
+    """Print the errors of a user's arguments, and exit with code 2."""
     try:
         yield
     except ValueError as error:
@@ -92,7 +92,7 @@ def _usage() -> Iterator[None]:
 
 
 def _opened(request: ModelRequest, config: Config, place: int) -> Opened:
-    """Return a case with its recordings split."""
+    """Return a case with its recordings divided."""
     case = config.cases[place]
     source = request.config or "the command line"
     loaded = load(case.model)
@@ -117,7 +117,8 @@ def _say(warnings: Sequence[str], recordings: Sequence[Recording]) -> None:
 def _fitted(
     problem: Problem, opened: Sequence[Opened], config: Config, follower: Follower
 ) -> tuple[Fit, list[tuple[Evaluation, Evaluation]]]:
-    """Return the fit, and each case's errors on its test recordings before and after the fit."""
+    """Return the fit, and for each case the errors of prediction of its test recordings before and
+    after the fit."""
     follower.stage("fitting")
     try:
         fit = problem.fit(
@@ -148,7 +149,7 @@ def _report(
     config: Config,
     warnings: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the report of a fit as values of JSON."""
+    """Return the report of a fit, ready for JSON."""
     half = fit.uncertainty.interval()
     columns = fit.values, fit.uncertainty.standard_error, half, fit.problem.column("initial")
     rows = zip(fit.names, *columns, strict=True)
@@ -180,7 +181,7 @@ def _report(
 
 
 def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> dict[str, str]:
-    """Write the fit's own report, and add the settings that evaluate it to ``fit.json``."""
+    """Write the report of a fit, and add the settings for its evaluation to ``fit.json``."""
     fit.report(folder)
     path = folder / FIT_FILE
     content = json.loads(path.read_text())
@@ -190,7 +191,7 @@ def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> di
 
 
 def _evaluate(request: ModelRequest, path: Path) -> None:
-    """Measure the parameters of a fit on recordings, and report."""
+    """Compute the errors of prediction of a saved fit on recordings, and report."""
     saved, values = _read_fit(path)
     config = config_of(request, saved)
     reports, tables = [], []
@@ -213,7 +214,7 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
 
 
 def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
-    """Return the settings that evaluate a fit, and the values of its parameters."""
+    """Read the settings for an evaluation of a fit, and the values of its parameters."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         entries = content["parameters"]
@@ -229,7 +230,7 @@ def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
 def _check_values(
     path: Path, values: Mapping[str, float], predictor: Predictor, recordings: Sequence[Recording]
 ) -> None:
-    """Check that a fit has only values of parameters that are evaluated."""
+    """Check that all values of a fit belong to parameters of the evaluation."""
     names = {scalar.name for scalar in predictor.evaluator.parameters.scalars}
     for name in values:
         if name not in names and name.split(" of ")[0] not in names:

@@ -32,7 +32,7 @@ from jaxccp.model import Model, State
 from jaxccp.scene.library import SCENES, batch
 
 UNCONVERGED = 0.01
-"""Share of samples that may miss the tolerance before the run counts as not converged."""
+"""Fraction of the samples that may miss the tolerance in a run that counts as converged."""
 
 
 def simulate_command(
@@ -67,9 +67,9 @@ def simulate_command(
         law: contact law, "ccp" or "ncp".
         precision: bits of floating-point numbers.
         copies: number of random copies of a scene that are simulated at once.
-        seed: of the scene's random initial state.
+        seed: seed of the scene's random initial state.
         out: folder for the trajectory and picture; not written when None.
-        options: how a model file is read, and where the motion starts.
+        options: how a model file is read, and the initial state.
         ctrl: npz file with the controls of each step; the keyframe's, or 0, when None.
         export: folder for the matrices of the last step; not written when None.
         as_json: whether JSON is printed, not a table.
@@ -131,7 +131,8 @@ def _run(
     steps: int,
     controls: Float[Array, "steps nm"] | None,
 ) -> tuple[Run, Model]:
-    """Simulate with room for all contacts of the motion, and show the progress on stderr."""
+    """Simulate with enough capacity for all contacts of the motion, and show the progress on
+    stderr."""
     with _progress() as progress:
         task = progress.add_task(f"{scene}: compiling", total=1.0)
 
@@ -149,8 +150,11 @@ def _run(
 def _method(
     model: Model, name: str, smooth_contact: SmoothStepping, dt: float, law: Law, solver: str | None
 ) -> SolvedStepper:
-    """Return the stepper of a name; exit with code 2 if it cannot be implicit in smooth contact, or
-    the model has none."""
+    """Return the stepper with a name.
+
+    Exit with code 2 if smooth contact is to be implicit, and the stepper cannot do that or the
+    model has none.
+    """
     stepper = STEPPERS[name](dt, law, solver, Stop())
     if smooth_contact == "explicit":
         return stepper
@@ -208,7 +212,7 @@ def _trouble(report: dict) -> bool:
 
 
 def _without_infinities(report: dict) -> dict:
-    """Return a report with null for NaN and infinity, which JSON does not have."""
+    """Return a report with null in place of NaN and infinity, which JSON does not have."""
     lacking = {k for k, v in report.items() if isinstance(v, float) and not math.isfinite(v)}
     return {k: None if k in lacking else v for k, v in report.items()}
 

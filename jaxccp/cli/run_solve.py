@@ -51,7 +51,7 @@ class Report:
     solve_s: float
     """Time of solving [s]."""
     compile_s: float
-    """Time of compiling [s], 0 where an earlier file had the same shape."""
+    """Time of compiling [s]; 0 if an earlier file had the same shape."""
     n_contacts: int
     """Number of contacts."""
     n_rows: int
@@ -138,7 +138,7 @@ def _check_names(problems: list[NamedProblem]) -> None:
 
 
 class _Runner:
-    """A solver of problems that compiles once for each shape of problem."""
+    """Solves problems; it compiles once for each shape of problem."""
 
     def __init__(self, solver: ccp.Solver, law: ccp.Law, max_iterations: int) -> None:
         def run(problem: ccp.Problem, tolerance: jax.Array) -> ccp.Solution:
@@ -190,7 +190,7 @@ def _solve_problem(
 
 
 def _json(report: Report) -> str:
-    """Return a report as JSON with null for NaN and infinity, which JSON does not have."""
+    """Return a report as JSON with null in place of NaN and infinity, which JSON does not have."""
     values = asdict(report)
     lacking = {k for k, v in values.items() if isinstance(v, float) and not math.isfinite(v)}
     return json.dumps({k: None if k in lacking else v for k, v in values.items()})

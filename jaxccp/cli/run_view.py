@@ -24,9 +24,10 @@ from jaxccp.names import index
 from jaxccp.scene.library import SCENES
 
 RATE = 60.0
-"""Instants a second that are kept of a simulation."""
+"""Number of instants per second that are kept of a simulation [1/s]."""
 FRAMES = 25
-"""Frames a second of a film; a multiple of 10 ms, in which gif counts."""
+"""Number of frames per second of a film [1/s]; a frame lasts a multiple of 10 ms, the unit of time
+of gif."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Motion:
     quaternion: np.ndarray
     """Orientations of the bodies, (n, nb, 4)."""
     contacts: ContactData | None
-    """Contacts of the steps between the instants; None of a recorded motion."""
+    """Contacts of the steps between the instants; None for a recorded motion."""
 
 
 def view_command(
@@ -61,7 +62,7 @@ def view_command(
     seed: int,
     options: FileOptions,
 ) -> None:
-    """Simulate or read a motion, and show it or write it as a page or film.
+    """Simulate or read a motion, then show it or write it as a page or a film.
 
     Args:
         target: name of a scene, path of a model file, or path of a motion.
@@ -70,14 +71,14 @@ def view_command(
         film: film to write; not written when None.
         port: port of the viewer.
         host: address of the viewer.
-        speed: played time per time.
+        speed: ratio of the motion's time to the time of the viewer.
         follow: name of the body that the camera follows; none when None.
         source: scene or model file of a motion; the one that its file names when None.
-        copy: which copy of a motion of many is shown.
+        copy: index of the copy to show, in a motion of several.
         dt: length of a step [s]; the model file's or that of scenes when None.
         duration: simulated time [s].
-        seed: of the scene's random initial state.
-        options: how a model file is read, and where the motion starts.
+        seed: seed of the scene's random initial state.
+        options: how a model file is read, and the initial state.
 
     Raises:
         typer.Exit: with code 2 for bad input, or if the packages for viewing are not installed.
@@ -150,7 +151,7 @@ def _film(motion: Motion, name: str, file: Path, speed: float, follow: str | Non
     whom = None if follow is None else model.topology.body(follow)
     stage = Stage.around(model, shown.position, shown.quaternion, whom)
     count = max(1, round((shown.time[-1] - shown.time[0]) / speed * FRAMES))
-    kept = shown.nearest(shown.time[0] + np.arange(count) * speed / FRAMES)
+    kept = shown.indices_at(shown.time[0] + np.arange(count) * speed / FRAMES)
     poses = zip(shown.position[kept], shown.quaternion[kept], strict=True)
     drawing = track(poses, "drawing", count, console=Console(stderr=True), transient=True)
     write_film(file, stage, drawing, FRAMES)
@@ -185,7 +186,7 @@ def _simulated(
 
 
 def _whose(path: Path, source: str | None) -> str:
-    """Return the scene or model file of a recorded motion; exit with code 2 if there is none."""
+    """Return the scene or model file of a recorded motion; exit with code 2 if it is not known."""
     with Arrays(path) as arrays:
         if source is None:
             source = arrays.text("source") if "source" in arrays else ""
@@ -196,7 +197,7 @@ def _whose(path: Path, source: str | None) -> str:
 
 
 def _recorded(path: Path, model: Model, state: State, opened: Opened | None, copy: int) -> Motion:
-    """Read a motion: of a model file from MuJoCo's coordinates, of a scene from poses."""
+    """Read a motion: for a model file from MuJoCo's coordinates, for a scene from poses."""
     if opened is not None:
         loaded = opened.loaded
         with Arrays(path) as arrays:

@@ -29,14 +29,14 @@ from jaxccp.model import Model, State
 from jaxccp.scene import contact_capacity
 
 PARTS = 50
-"""Number of compiled calls of a simulation, so that progress can be shown between them."""
+"""Number of compiled calls of a simulation; progress is shown between them."""
 SAMPLES = 100
-"""Smallest number of samples of each copy in a batch; a single run keeps every step."""
+"""Smallest number of samples of each copy in a batch; of a single run, every step is a sample."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A simulation and the time that it took."""
+    """A simulation, and the time that it took."""
 
     recording: Recording
     """The motion."""
@@ -49,9 +49,10 @@ class Run:
     run_s: float
     """Time of running [s]."""
     steps_per_s: float
-    """Steps of all copies together per second of running [1/s]."""
+    """Steps of all copies per second of running [1/s]."""
     states: State
-    """States of the samples, the initial one first; the axis of copies precedes that of time."""
+    """States at the samples, beginning with the initial one; the axis of copies precedes that of
+    time."""
 
 
 def simulate(
@@ -62,7 +63,7 @@ def simulate(
     advance: Callable[[float], object],
     controls: Float[Array, "steps nm"] | None = None,
 ) -> Run:
-    """Simulate a model, or copies of it on a leading axis of the state.
+    """Simulate a model; a state with a leading axis gives as many copies.
 
     Args:
         model: the model.
@@ -135,15 +136,15 @@ def _energies(model: Model, states: State, axis: int) -> jax.Array:
 
 
 def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | ReducedDescriptor:
-    """Return the matrices of the step after the last sample, of the first copy.
+    """Return the matrices of the step that would follow the last sample of the first copy.
 
-    They are those of Euler's step, whatever the stepper, and its contacts have no history. They
-    are over twists of the bodies, or over reduced coordinates where there are families or the step
-    is implicit in smooth contact.
+    They are those of an Euler step, whatever the stepper is, without the memory of smooth contacts.
+    They are over twists of the bodies, or over reduced coordinates if there are families or the
+    step is implicit in smooth contact.
 
     Args:
         model: the model.
-        run: its simulation.
+        run: a simulation of the model.
         stepper: took the steps.
     """
     last = (0, -1) if run.recording.position.ndim == 4 else -1
@@ -167,7 +168,7 @@ def summary(model: Model, run: Run) -> dict[str, object]:
 
     Args:
         model: the model.
-        run: its simulation.
+        run: a simulation of the model.
     """
     recording = run.recording
     status = recording.status

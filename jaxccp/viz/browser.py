@@ -14,21 +14,22 @@ from jaxccp.viz.replay import Replay
 from jaxccp.viz.surface import Surface, surface
 
 LOOPBACK = "127.0.0.1"
-"""Address that only programs on this computer reach."""
+"""Address that only programs on this computer can reach."""
 RATE = 30.0
 """Pictures per second [1/s]."""
 FORCE = 0.35
-"""Length of the arrow of a force equal to all bodies' weight, relative to the size of the scene."""
+"""Length of the arrow of a force equal to the weight of all bodies, relative to the size of the
+scene."""
 ARROWS = (200, 60, 40)
 HEAD = 0.02
-"""Length of an arrow's head, relative to the size of the scene; shorter arrows are left out."""
+"""Length of an arrow's head, relative to the size of the scene; shorter arrows are not drawn."""
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2")
 NOBODY = "nobody"
 
 
 @dataclass
 class _Stage:
-    """A scene of viser's that shows one instant."""
+    """A viser scene that shows one instant of a motion."""
 
     replay: Replay
     frames: dict[int, Any]
@@ -37,7 +38,8 @@ class _Stage:
     size: float
 
     def show(self, index: int, forces: bool = True) -> None:
-        """Move all bodies to their poses at an instant, and show arrows of forces if asked for."""
+        """Move all bodies to their poses at an instant, and show the arrows of forces if
+        ``forces``."""
         replay = self.replay
         for body, frame in self.frames.items():
             frame.position = replay.position[index, body]
@@ -52,11 +54,11 @@ class _Stage:
 
 
 def html(replay: Replay, speed: float = 1.0) -> str:
-    """Return an HTML page that plays a motion in a browser without a network.
+    """Return an HTML page that plays a motion in a browser, without a network.
 
     Args:
-        replay: what is drawn.
-        speed: played time per time.
+        replay: the motion.
+        speed: ratio of the motion's time to the time of the viewer.
     """
     with redirect_stdout(io.StringIO()):  # viser tells of a server that nobody is to visit
         server = viser.ViserServer(host=LOOPBACK, port=0, verbose=False)
@@ -72,15 +74,17 @@ def html(replay: Replay, speed: float = 1.0) -> str:
 
 
 def serve(replay: Replay, port: int, follow: str | None = None, host: str = LOOPBACK) -> None:
-    """Show the motion at http://localhost:``port`` until interrupted, with a time line, the speed,
-    the body that the camera follows, and arrows of contact forces on and off.
+    """Show a motion at http://localhost:``port`` until interrupted.
+
+    The page has a time line, the speed, the body that the camera follows, and arrows of contact
+    forces that can be switched off.
 
     Args:
-        replay: what is drawn.
+        replay: the motion.
         port: number of the port.
         follow: name of the body that the camera follows at first.
-        host: address to listen on. Whoever reaches it sees and steers the motion: by default
-            programs on this computer only, on ``"0.0.0.0"`` everybody on the network.
+        host: address to listen on. Everyone who can reach it can see and control the motion: by
+            default programs on this computer, with ``"0.0.0.0"`` everybody on the network.
     """
     server = viser.ViserServer(host=host, port=port, label="jaxccp")
     stage = _stage(server, replay)
@@ -98,7 +102,7 @@ def serve(replay: Replay, port: int, follow: str | None = None, host: str = LOOP
             later = clock.value + (instant - before) * float(speed.value)
             clock.value = later if later <= last else 0.0
         before = instant
-        index = int(replay.nearest(np.array([clock.value]))[0])
+        index = int(replay.indices_at(np.array([clock.value]))[0])
         if index != last_index or forces.value != arrows_shown:
             stage.show(index, forces.value)
             arrows_shown = forces.value
@@ -164,7 +168,7 @@ def _place(replay: Replay, body: int) -> str:
 
 
 def _extent(replay: Replay) -> tuple[np.ndarray, float]:
-    """Return centre and size of a box around all bodies that move, at all instants [m]."""
+    """Return centre and edge lengths of a box around all moving bodies at all instants [m]."""
     reach = np.zeros(len(replay.bodies))
     for solid in replay.solids:
         radius = float(np.linalg.norm(solid.vertices, axis=1).max())
@@ -176,10 +180,10 @@ def _extent(replay: Replay) -> tuple[np.ndarray, float]:
 
 
 def _pictures(replay: Replay, speed: float) -> np.ndarray:
-    """Return the indices of the instants of a film with :data:`RATE` pictures a second."""
+    """Return the indices of the instants shown in a film with :data:`RATE` pictures per second."""
     step = speed / RATE
     span = replay.time[-1] - replay.time[0]
-    return replay.nearest(replay.time[0] + step * np.arange(int(span / step) + 1))
+    return replay.indices_at(replay.time[0] + step * np.arange(int(span / step) + 1))
 
 
 def _arrows(replay: Replay, index: int, size: float) -> np.ndarray:
@@ -191,7 +195,7 @@ def _arrows(replay: Replay, index: int, size: float) -> np.ndarray:
 
 
 def _shift(server: viser.ViserServer, displacement: np.ndarray) -> None:
-    """Move every client's camera and the point that it looks at."""
+    """Move every client's camera together with the point that it looks at."""
     for client in server.get_clients().values():
         with client.atomic():
             client.camera.position = client.camera.position + displacement

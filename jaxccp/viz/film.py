@@ -25,16 +25,16 @@ Frame = UInt8[np.ndarray, "height width 3"]
 
 @dataclass(frozen=True)
 class Stage:
-    """The view of a film: a camera that looks at a fixed place, or follows a body."""
+    """The view of a film: a camera at a fixed place, or one that follows a body."""
 
     model: Model
     """The model that is drawn."""
     centre: Float[np.ndarray, "3"]
-    """Point in the middle of a frame [m]; if a body is followed only its height counts."""
+    """Point in the middle of a frame [m]; if a body is followed, only its height is used."""
     reach: float
     """Half the height of a frame [m]."""
     follow: int | None = None
-    """Index of the body that the camera follows; None if it stands still."""
+    """Index of the body that the camera follows; None: the camera does not move."""
     camera: Camera = VIEW
     """Direction of view."""
     width: int = 480
@@ -49,13 +49,13 @@ class Stage:
         quaternion: Float[np.ndarray, "*n nb 4"],
         follow: int | None = None,
     ) -> "Stage":
-        """Return the view of a motion in which all that moves stays inside the frames.
+        """Return a view in which everything that moves stays inside the frames.
 
         Args:
             model: the model that moves.
             position: centres of mass of its bodies at all instants [m].
             quaternion: orientations of its bodies at all instants.
-            follow: index of the body that the camera follows; it stands still when None.
+            follow: index of the body that the camera follows; None: the camera does not move.
         """
         spot = np.zeros(3) if follow is None else position[..., follow : follow + 1, :]
         corners = _corners(model, position - spot, quaternion)
@@ -76,7 +76,7 @@ class Stage:
     def frame(
         self, position: Float[np.ndarray, "nb 3"], quaternion: Float[np.ndarray, "nb 4"]
     ) -> Frame:
-        """Return the picture of the bodies at one instant."""
+        """Return a picture of the bodies at one instant."""
         figure = Figure(figsize=(self.width / DPI, self.height / DPI), dpi=DPI)
         canvas = FigureCanvasAgg(figure)
         self.draw(figure, np.asarray(position, float), np.asarray(quaternion, float))
@@ -84,7 +84,7 @@ class Stage:
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
     def draw(self, figure: Figure, position: np.ndarray, quaternion: np.ndarray) -> None:
-        """Draw the bodies on a figure, in place of what is on it.
+        """Draw the bodies on a figure; its previous contents are removed.
 
         Args:
             figure: a figure of the size of a frame.
@@ -108,13 +108,13 @@ class Stage:
 
 
 def check_film(file: Path) -> None:
-    """Check that :func:`write_film` can write a file.
+    """Check that :func:`write_film` can write a file of this name.
 
     Args:
         file: the file.
 
     Raises:
-        ValueError: its name has another ending, or the program ffmpeg is missing.
+        ValueError: the name has another suffix, or the program ffmpeg is missing.
     """
     kind = file.suffix.lower()
     if kind not in FILMS:
@@ -129,7 +129,7 @@ def write_film(
     poses: Iterable[tuple[Float[np.ndarray, "nb 3"], Float[np.ndarray, "nb 4"]]],
     rate: int = 25,
 ) -> None:
-    """Write a film of a motion: ``.gif``, or ``.mp4``, which needs the program ffmpeg.
+    """Write a film of a motion as ``.gif``, or as ``.mp4``, which needs the program ffmpeg.
 
     Args:
         file: the file to write.
@@ -138,7 +138,7 @@ def write_film(
         rate: frames per second [1/s].
 
     Raises:
-        ValueError: for another ending of the file's name, or where there is no ffmpeg.
+        ValueError: the name has another suffix, or the program ffmpeg is missing.
     """
     check_film(file)
     figure = Figure(figsize=(stage.width / DPI, stage.height / DPI), dpi=DPI)
@@ -153,8 +153,8 @@ def write_film(
 def _corners(
     model: Model, position: Float[np.ndarray, "*n nb 3"], quaternion: Float[np.ndarray, "*n nb 4"]
 ) -> Float[np.ndarray, "k 3"]:
-    """Return the corners of boxes around the shapes of bodies that move, in all poses [m], and the
-    bodies' centres of mass."""
+    """Return the corners of boxes around the shapes of moving bodies in all poses [m], and the
+    bodies' centres of mass [m]."""
     shapes, topology = model.shapes, model.topology
     movable = np.asarray(topology.movable)
     corners = [position[..., movable, :].reshape(-1, 3)]

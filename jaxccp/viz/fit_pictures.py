@@ -13,14 +13,14 @@ from matplotlib.ticker import MaxNLocator
 
 MEASURED, SIMULATED = "#333333", "#d1603d"
 MOST_PANELS = 16
-"""Panels of one figure of curves."""
+"""Maximum number of panels in a figure of curves."""
 MOST_NAMES = 40
-"""Parameters that a picture of correlations names."""
+"""Maximum number of parameters named in a figure of correlations."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one quantity; each segment is a line of its own."""
+    """The curves of one quantity, one line for each segment."""
 
     label: str
     unit: str
@@ -47,7 +47,7 @@ def curves_picture(panels: Sequence[Panel]) -> Figure:
 
 
 def residuals_picture(panels: Sequence[Panel]) -> Figure:
-    """Return a figure of simulated less measured samples over time, a panel for each quantity."""
+    """Return a figure of simulated minus measured samples over time, a panel for each quantity."""
     figure, grid = _grid(panels)
     for axes, panel in zip(grid, panels, strict=True):
         axes.axhline(0.0, color=MEASURED, lw=0.8, alpha=0.5)
@@ -60,7 +60,7 @@ def residuals_picture(panels: Sequence[Panel]) -> Figure:
 
 
 def agreement_picture(panels: Sequence[Panel]) -> Figure:
-    """Return a figure of simulated over measured samples, a panel for each quantity."""
+    """Return a scatter plot of simulated against measured samples, a panel for each quantity."""
     figure, grid = _grid(panels, share=False)
     for axes, panel in zip(grid, panels, strict=True):
         measured, simulated = (np.concatenate(part) for part in (panel.measured, panel.simulated))
@@ -74,7 +74,8 @@ def agreement_picture(panels: Sequence[Panel]) -> Figure:
 
 
 class Profiled(Protocol):
-    """A profile has the losses over the values of one parameter."""
+    """The data of a profile likelihood that are drawn: the rise of the loss at values of one
+    parameter."""
 
     @property
     def name(self) -> str: ...
@@ -96,7 +97,8 @@ class Profiled(Protocol):
 
 
 def profiles_picture(profiles: Sequence[Profiled]) -> Figure:
-    """Return a figure of the rise of the loss over each profiled parameter."""
+    """Return a figure of profile likelihoods: the rise of the loss against the value of each
+    parameter."""
     columns = min(len(profiles), 3)
     rows = -(-len(profiles) // columns)
     figure = _figure(3.6 * columns, 2.4 * rows)
@@ -125,7 +127,7 @@ def motion_picture(
     """Return a figure of a planned motion.
 
     Args:
-        time: of the samples [s].
+        time: times of the samples [s].
         joints: names of the n joints.
         rows: quantities of all joints, by label.
     """
@@ -142,10 +144,10 @@ def motion_picture(
 
 def segments_picture(labels: Sequence[str], errors: Float[np.ndarray, "n c"]) -> Figure:
     """Return a figure of the root mean square error of each segment and quantity, relative to the
-    median of the quantity.
+    quantity's median.
 
     Args:
-        labels: of the c quantities.
+        labels: names of the c quantities.
         errors: root mean square errors; NaN where a segment has no sample.
     """
     middle = np.nanmedian(np.where(errors > 0, errors, np.nan), axis=0)
@@ -161,11 +163,11 @@ def segments_picture(labels: Sequence[str], errors: Float[np.ndarray, "n c"]) ->
 
 
 def correlations_picture(names: Sequence[str], values: Float[np.ndarray, "p p"]) -> Figure:
-    """Return a figure of correlations of parameters.
+    """Return a figure of the correlations between parameters.
 
     Args:
-        names: of the p parameters.
-        values: correlations; NaN where nothing tells a parameter.
+        names: names of the p parameters.
+        values: correlations; NaN for parameters that are not determined.
     """
     size = min(11.0, 3.4 + 0.2 * len(names))
     figure = _figure(size + 1.5, size)

@@ -16,7 +16,7 @@ MEASURED, BEFORE, AFTER = "#333333", "#d1603d", "#2f6690"
 
 @dataclass(frozen=True)
 class TossPicture:
-    """One held-out toss; arrays have one row for each of s samples."""
+    """The data of one held-out toss; arrays have one row for each of s samples."""
 
     title: str
     time: Float[np.ndarray, " s"]
@@ -36,11 +36,11 @@ class Change:
     before: float
     after: float
     standard_error: float
-    """Standard error; not finite where the data do not determine the parameter."""
+    """Standard error; not finite if the data do not determine the parameter."""
     scale: float
-    """A typical change of the parameter."""
+    """Typical change of the parameter."""
     truth: float | None
-    """The true value, None where it is not known."""
+    """True value; None if it is unknown."""
 
 
 def identification_picture(
@@ -57,8 +57,8 @@ def identification_picture(
     Args:
         tosses: held-out tosses.
         losses: loss in each iteration, by the name of the descent.
-        changes: of the parameters.
-        title: of the figure.
+        changes: changes of the parameters.
+        title: title of the figure.
     """
     figure = Figure(figsize=(13.0, 3.0 * len(tosses) + 3.2), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)

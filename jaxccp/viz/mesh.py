@@ -11,14 +11,14 @@ Polygons = Float[np.ndarray, "k 4 3"]
 """Quadrilaterals, counter-clockwise seen from outside [m]."""
 
 FACETS_AROUND = 20
-"""The number of facets around an axis."""
+"""Number of facets around an axis."""
 FACETS_TO_POLE = 6
-"""The number of facets from a pole to the equator."""
+"""Number of facets from a pole to the equator."""
 CORNERS = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
 
 
 def box(size: np.ndarray, radius: float) -> Polygons:
-    """Return the six faces of a box; rounded edges are drawn sharp."""
+    """Return the six faces of a box; rounded edges are drawn as sharp ones."""
     faces = []
     for axis in range(3):
         u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -56,7 +56,7 @@ def capsule(size: np.ndarray, radius: float) -> Polygons:
 
 
 def cylinder(size: np.ndarray, radius: float) -> Polygons:
-    """Return the side of a cylinder, and its caps as sectors of a disc, whose quadrilaterals have
+    """Return the side of a cylinder, and its caps as sectors of a disc; these quadrilaterals have
     two corners at the centre."""
     angles = np.linspace(0.0, 2 * np.pi, FACETS_AROUND + 1)
     rim = radius * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
@@ -70,7 +70,7 @@ def cylinder(size: np.ndarray, radius: float) -> Polygons:
 
 
 def ellipsoid(size: np.ndarray, radius: float) -> Polygons:
-    """Return a ball, scaled along its axes."""
+    """Return a sphere scaled along its axes."""
     return capsule(np.zeros(3), 1.0) * size
 
 
@@ -106,7 +106,7 @@ MESHES: dict[str, Callable[[np.ndarray, float], Polygons]] = {
 }
 """Polygons of a shape by its kind, from its size and radius; planes are drawn as patches."""
 EDGED = ("box", "convex")
-"""Kinds whose edges are drawn; those of round shapes are edges of facets only."""
+"""Kinds of shapes whose edges are drawn; on round shapes they would only be edges of facets."""
 
 
 def polygons(model: Model, shape: int) -> Polygons | None:
@@ -125,7 +125,7 @@ def polygons(model: Model, shape: int) -> Polygons | None:
 
 
 def rotation(quaternion: Float[np.ndarray, "*b 4"]) -> Float[np.ndarray, "*b 3 3"]:
-    """Rotation matrices of unit quaternions (w, x, y, z)."""
+    """Return the rotation matrices of unit quaternions (w, x, y, z)."""
     w, v = quaternion[..., :1, None], quaternion[..., 1:]
     x, y, z = np.moveaxis(v, -1, 0)
     o = np.zeros_like(x)
@@ -134,7 +134,8 @@ def rotation(quaternion: Float[np.ndarray, "*b 4"]) -> Float[np.ndarray, "*b 3 3
 
 
 def normals(polygons: Polygons) -> Float[np.ndarray, "k 3"]:
-    """Outward unit normals, from the diagonals, so that they exist where an edge has length 0."""
+    """Return outward unit normals, computed from the diagonals, so that they exist even if an edge
+    has length 0."""
     cross = np.cross(polygons[:, 2] - polygons[:, 0], polygons[:, 3] - polygons[:, 1])
     length = np.linalg.norm(cross, axis=1, keepdims=True)
     return cross / np.where(length > 0, length, 1.0)

@@ -17,7 +17,7 @@ from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
 from jaxccp.viz.skin import body_colours, movable_groups
 
 GHOSTS = 8
-"""The number of earlier poses that are drawn of a single body; of many bodies there are fewer."""
+"""Number of earlier poses that are drawn for a single body; fewer for many bodies."""
 PATHS = 64
 """Largest number of copies in a batch whose paths are drawn."""
 
@@ -25,15 +25,15 @@ PATHS = 64
 def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
     """Return a figure of the bodies, beside curves of energy, contacts and residual over time.
 
-    The bodies are drawn at instants between which they move equally far. Of a batch the bodies of
-    the first copy and the paths of others are drawn; curves are the median over the copies, with
-    the range from 5 to 95 %.
+    The bodies are drawn at several instants, between which they move equally far. For a batch, the
+    bodies of the first copy and the paths of other copies are drawn; curves are the median over the
+    copies, with the range from 5 to 95 %.
 
     Args:
-        model: has the shapes.
+        model: the model, with its shapes.
         recording: poses and figures over time.
-        law: of contact, whose residual is drawn.
-        title: of the figure.
+        law: contact law whose residual is drawn.
+        title: title of the figure.
     """
     figure = Figure(figsize=(13.0, 6.5), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
@@ -87,8 +87,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
 
 
 def _camera(position: Float[np.ndarray, "n k 3"]) -> Camera:
-    """Return a camera that looks across the main horizontal direction of motion, from higher up
-    where the motion is flatter."""
+    """Return a camera that looks across the main horizontal direction of motion, from a higher
+    point for a flatter motion."""
     points = position.reshape(-1, 3)
     centred = points[:, :2] - points[:, :2].mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
@@ -102,7 +102,8 @@ def _camera(position: Float[np.ndarray, "n k 3"]) -> Camera:
 def _instants(
     position: Float[np.ndarray, "n k 3"], quaternion: Float[np.ndarray, "n k 4"], count: int
 ) -> Int[np.ndarray, " m"]:
-    """Return samples between which the bodies move equally far, the first and last included."""
+    """Return the indices of samples between which the bodies move equally far, including the first
+    and the last one."""
     travel = np.linalg.norm(np.diff(position, axis=0), axis=-1).max(axis=-1, initial=0.0)
     cosine = np.abs(np.sum(quaternion[1:] * quaternion[:-1], axis=-1))
     angle = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0)).max(axis=-1, initial=0.0)
@@ -114,7 +115,7 @@ def _instants(
 
 
 def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: Law) -> None:
-    """Draw the curves one above the other; residuals only if there are any contacts."""
+    """Draw the curves one above the other; residuals only if there are contacts."""
     time = recording.time
     residual = recording.residual_ncp if law == "ncp" else recording.residual_ccp
     # Exact zeros (no contact) have no place on a logarithmic axis.
@@ -145,7 +146,8 @@ def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: 
 
 
 def _widen(ax: Axes, y: np.ndarray) -> None:
-    """Make the axis cover at least a hundredth of the size of ``y``: rounding is no motion."""
+    """Make the y axis cover at least a hundredth of the magnitude of ``y``, so that rounding is not
+    magnified."""
     low, high = np.nanmin(y), np.nanmax(y)
     missing = 0.01 * max(abs(low), abs(high)) - (high - low)
     if missing > 0:

@@ -12,21 +12,21 @@ from jaxccp.viz.palette import FIXED, PALETTE
 from jaxccp.viz.skin import Skin, movable_groups, skin
 
 SHARP = ("box", "convex", "height_field", "cylinder")
-"""Kinds whose facets are drawn flat."""
+"""Kinds of shapes whose facets are shaded flat."""
 
 
 @dataclass(frozen=True)
 class Solid:
-    """Triangles of one shape in the frame of its body."""
+    """The triangles of one shape, in the frame of its body."""
 
     name: str
     body: int
     vertices: Float[np.ndarray, "v 3"]
     """Corners of the triangles [m]."""
     triangles: Int[np.ndarray, "t 3"]
-    """Vertices of each triangle, counter-clockwise from outside."""
+    """Indices of each triangle's vertices, counter-clockwise seen from outside."""
     sharp: bool
-    """Whether triangles are shaded flat, so that their edges show."""
+    """Whether triangles are shaded flat, so that edges are visible."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Ground:
 
 @dataclass(frozen=True)
 class Replay:
-    """A motion of nb bodies at n instants, with all that a viewer draws of it."""
+    """A motion of nb bodies at n instants, with everything that a viewer draws."""
 
     bodies: tuple[str, ...]
     """Names of the bodies."""
     movable: Bool[np.ndarray, " nb"]
     """Whether each body can move."""
     solids: tuple[Solid, ...]
-    """Shapes of the bodies, planes apart."""
+    """Shapes of the bodies, except planes."""
     grounds: tuple[Ground, ...]
     """Planes of the bodies."""
     colours: tuple[str, ...]
@@ -64,12 +64,12 @@ class Replay:
     point: Float[np.ndarray, "n c 3"]
     """Contact points in world axes [m]; c is 0 if forces are not known."""
     force: Float[np.ndarray, "n c 3"]
-    """Contact forces on the second bodies in world axes [N], 0 where there is no contact."""
+    """Contact forces on the second bodies in world axes [N]; 0 in slots without a contact."""
     weight: float
-    """Weight of all free rigid bodies together, the unit of the arrows of forces [N]; the largest
-    force if there are none."""
+    """Total weight of all rigid bodies that are not fixed [N], the unit of the arrows of forces;
+    the largest force if there are no such bodies."""
 
-    def nearest(self, times: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
+    def indices_at(self, times: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
         """Return the indices of the last instants at or before some times [s]."""
         instants = np.searchsorted(self.time, np.asarray(times) + 1e-9, side="right") - 1
         return np.clip(instants, 0, len(self.time) - 1)
@@ -82,7 +82,7 @@ def replay(
     quaternion: np.ndarray,
     contacts: ContactData | None = None,
 ) -> Replay:
-    """Return a motion as a viewer draws it.
+    """Return a motion with everything that a viewer draws.
 
     Args:
         model: the model whose shapes are drawn.
@@ -129,7 +129,7 @@ def replay(
 
 
 def _delayed(of_steps: np.ndarray) -> np.ndarray:
-    """Return values at the instants that steps lead to, and nothing at the first."""
+    """Return values of steps at the instants after the steps, with zeros at the first instant."""
     return np.concatenate([np.zeros_like(of_steps[:1]), of_steps])
 
 
@@ -162,8 +162,8 @@ def _solids(model: Model) -> list[Solid]:
 
 
 def _welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mesh with each corner once and without triangles of no area, so that round
-    surfaces are smooth."""
+    """Return the mesh with duplicate vertices merged and triangles of zero area removed, so that
+    round surfaces are shaded smoothly."""
     size = max(float(np.ptp(vertices, axis=0).max()), 1e-12)
     _, kept, place = np.unique(
         np.round(vertices / size, 9), axis=0, return_index=True, return_inverse=True

@@ -48,17 +48,17 @@ def draw_solids(
     alpha: float = 1.0,
     zorder: float,
 ) -> Float[np.ndarray, "k 3"]:
-    """Draw rigid bodies as shaded solids at one pose of the system, and flexible ones as patches.
+    """Draw rigid bodies as shaded solids, and flexible ones as patches, at one pose of the model.
 
     Args:
-        axes: to draw on.
+        axes: axes to draw on.
         model: the model.
         position: centres of mass of its bodies [m].
         quaternion: orientations of its bodies.
-        colours: colours by the index of the body; all others are left out.
+        colours: colours by the index of the body; other bodies are left out.
         camera: direction of view.
         alpha: opacity, 1 for opaque.
-        zorder: of the collection; larger ones are drawn over smaller ones.
+        zorder: order of drawing; larger ones are drawn over smaller ones.
 
     Returns:
         The corners of all polygons drawn [m].
@@ -112,9 +112,9 @@ def draw_paths(
     """Draw the paths of the bodies' centres of mass.
 
     Args:
-        axes: to draw on.
-        position: of each body at n instants [m].
-        colours: by the index of the body; all others are left out.
+        axes: axes to draw on.
+        position: position of each body at n instants [m].
+        colours: colours by the index of the body; other bodies are left out.
         camera: direction of view.
     """
     for body, colour in colours.items():
@@ -125,12 +125,12 @@ def draw_paths(
 def draw_planes(
     axes: Axes, model: Model, points: Float[np.ndarray, "k 3"], camera: Camera
 ) -> float | None:
-    """Draw patches of all planes around some points, each with a grid.
+    """Draw a patch with a grid of each plane, around some points.
 
     Args:
-        axes: to draw on.
-        model: has the planes.
-        points: that the patches have to reach [m].
+        axes: axes to draw on.
+        model: the model, with its planes.
+        points: points that the patches must contain [m].
         camera: direction of view.
 
     Returns:
@@ -157,6 +157,7 @@ def draw_planes(
 
 
 def _round_length(length: float) -> float:
-    """Return the smallest number 1, 2 or 5 times a power of ten that is not below ``length``."""
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least
+    ``length``."""
     power = 10.0 ** np.floor(np.log10(max(length, 1e-6)))
     return float(next(step * power for step in (1, 2, 5, 10) if step * power >= length))

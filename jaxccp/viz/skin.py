@@ -14,20 +14,21 @@ from jaxccp.viz.palette import colours
 
 STRETCHED = colormaps["coolwarm"]
 MIN_STRETCH = 1e-3
-"""Smallest stretch that is drawn in the darkest colours."""
+"""Smallest stretch for which the darkest colours are used."""
 
 
 @dataclass(frozen=True)
 class Skin:
-    """k patches between bodies of a model."""
+    """The patches of flexible bodies: k quadrilaterals, triangles or lines between bodies of a
+    model."""
 
     corners: Int[np.ndarray, "k 4"]
-    """Bodies at the corners; a triangle has its last twice, a line has both ends twice."""
+    """Bodies at the corners; a triangle has its last body twice, a line has both bodies twice."""
     perimeter: Float[np.ndarray, " k"]
-    """Perimeters of the patches at the start [m]."""
+    """Initial perimeter of each patch [m]."""
 
     def stretch(self, position: Float[np.ndarray, "nb 3"]) -> Float[np.ndarray, " k"]:
-        """Return the relative change of the patches' perimeters since the start."""
+        """Return the relative change of each patch's perimeter from its initial value."""
         return _perimeter(position[self.corners]) / self.perimeter - 1.0
 
 
@@ -48,7 +49,7 @@ def skin(model: Model, bodies: Collection[int]) -> Skin:
 def patches(
     model: Model, position: Float[np.ndarray, "nb 3"], bodies: Collection[int]
 ) -> tuple[Float[np.ndarray, "k 4 3"], Float[np.ndarray, "k 3"]]:
-    """Return the patches of flexible bodies at one pose of the system.
+    """Return the patches of flexible bodies at one pose of the model.
 
     Args:
         model: the model.
@@ -66,21 +67,21 @@ def patches(
 
 
 def movable_groups(model: Model) -> list[list[int]]:
-    """Return the bodies that share a colour: each free rigid body alone, then all nodes of each
+    """Return the bodies that share a colour: each moving rigid body alone, then all nodes of each
     flexible body."""
     rigid = np.flatnonzero(model.topology.free).tolist()
     return [[body] for body in rigid] + [which.tolist() for which in family_bodies(model)]
 
 
 def body_colours(model: Model) -> dict[int, str]:
-    """Return the colour of each body that moves; all nodes of a flexible body have the same."""
+    """Return the colour of each moving body; all nodes of a flexible body have the same."""
     groups = movable_groups(model)
     pairs = zip(groups, colours(len(groups)), strict=True)
     return {body: colour for bodies, colour in pairs for body in bodies}
 
 
 def family_bodies(model: Model) -> list[Int[np.ndarray, " nf"]]:
-    """Return the bodies that are the frames of each family."""
+    """Return the bodies that are frames of each family."""
     family = np.asarray(model.topology.family)
     return [np.flatnonzero(family == index) for index in range(len(model.families))]
 

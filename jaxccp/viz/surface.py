@@ -19,7 +19,8 @@ SHADES = 15
 LINE = 0.006
 """Thickness of lines, relative to the size of the scene."""
 COVERED = 0.95
-"""Quantile of the stretch of all patches at all instants that gets the darkest colours."""
+"""Quantile of the stretch, over all patches and instants, for which the darkest colours are
+used."""
 HALVES = np.array([[0, 1, 2], [0, 2, 3]])
 
 
@@ -28,23 +29,23 @@ class Surface:
     """The patches of all flexible bodies of a scene."""
 
     lines: Any
-    """Segments of viser's; None if there are no lines."""
+    """Line segments of viser; None if there are no lines."""
     meshes: list[Any]
-    """Mesh of each shade; empty if there are only lines."""
+    """Mesh of each shade of colour; empty if there are only lines."""
     ends: Int[np.ndarray, "l 2"]
     """Bodies at the ends of each line."""
     nodes: Int[np.ndarray, " v"]
-    """Bodies at the vertices."""
+    """Bodies at the vertices of the meshes."""
     triangles: Int[np.ndarray, "t 3"]
-    """Vertices of each triangle, which is half of a patch."""
+    """Vertices of each triangle; a triangle is half of a quadrilateral patch."""
     patch: Int[np.ndarray, " t"]
-    """Patch of each triangle."""
+    """Index of the patch of each triangle."""
     line: Int[np.ndarray, " l"]
-    """Patches that are lines."""
+    """Indices of the patches that are lines."""
     skin: Skin
-    """The patches."""
+    """Patches of all flexible bodies."""
     largest: float
-    """Stretch of the darkest colours."""
+    """Stretch for which the darkest colours are used."""
 
     def show(self, position: Float[np.ndarray, "nb 3"]) -> None:
         """Move the patches with the bodies, and colour them by their stretch."""
@@ -67,9 +68,9 @@ def surface(scene: viser.SceneApi, replay: Replay, size: float) -> Surface | Non
     """Add the patches of a motion to a scene.
 
     Args:
-        scene: is added to.
+        scene: scene of viser to which the patches are added.
         replay: the motion.
-        size: of the scene [m].
+        size: size of the scene [m].
 
     Returns:
         The patches; None if there are none.

@@ -66,7 +66,7 @@ def test_solids_are_closed_and_turn_outwards() -> None:
 def test_instants_of_a_film() -> None:
     shown = rising()
     np.testing.assert_array_equal(
-        shown.nearest(np.array([-1.0, 0.0, 0.0334, 0.5, 9.0])), [0, 0, 1, 15, 30]
+        shown.indices_at(np.array([-1.0, 0.0, 0.0334, 0.5, 9.0])), [0, 0, 1, 15, 30]
     )
 
 

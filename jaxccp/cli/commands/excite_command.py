@@ -12,14 +12,14 @@ from jaxccp.cli.options import CacheOption, JsonOption, present
 
 
 def _model(path: Path) -> Path:
-    """Refuse what is no model file."""
+    """Check, as an option callback, that a path is a model file."""
     if not is_model(str(path)):
         raise typer.BadParameter(f"{path} is no model file: those end in .xml, .mjcf or .urdf")
     return present(path)
 
 
 def _trajectory(path: Path | None) -> Path | None:
-    """Refuse a file that no trajectory is written to."""
+    """Check, as an option callback, that a trajectory can be written to a file of this name."""
     if path is not None and path.suffix not in (".npz", ".csv"):
         raise typer.BadParameter(f"{path} does not end in .npz or .csv")
     return path
@@ -68,11 +68,11 @@ def excite(
     as_json: JsonOption = False,
     **settings: Any,
 ) -> None:
-    """Plan the motion to record next: that which tells most about parameters, within limits.
+    """Plan the motion to record next: the one that determines the parameters best, within limits.
 
-    The information of measured torques about the parameters is made largest, with exact derivatives
-    of inverse dynamics. Printed are standard errors before and after, the greatest use of each
-    limit, and what becomes of the combinations that are told worst.
+    The information of measured torques about the parameters is maximised, with exact derivatives of
+    inverse dynamics. Printed are the standard errors before and after, the largest use of each
+    limit, and the combinations of parameters that are determined worst.
 
     Exit code: 0 done, 1 the motion exceeds a limit, 2 bad input or usage (nothing written).
     """

@@ -12,7 +12,7 @@ from jaxccp.cli.known_names import IDENTIFIED, METHOD, PARAMETERS, RESIDUALS, RE
 from jaxccp.names import unknown
 
 CUBE_ONLY = ("demo", "horizons")
-"""Options that go with tosses of the cube alone."""
+"""Options that are only for tosses of the cube."""
 
 
 def cube_parameters(
@@ -86,18 +86,18 @@ def model_request(
 
 
 def is_set(context: typer.Context, name: str) -> bool:
-    """Return whether an option was written, not left to its default."""
+    """Return whether the user gave an option on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
 
 
 def _option(name: str) -> str:
-    """Return an option as it is written on the command line."""
+    """Return the name of an option as it is written on the command line."""
     return "--" + name.replace("_", "-")
 
 
 def values_of(settings: dict[str, Any], references: Iterable[str]) -> dict[str, Any]:
-    """Return the values of the options for fields of some classes."""
+    """Return the option values of the fields of some classes."""
     fields = {name: field for ref in references for name, field in settings_of(ref).items()}
     return {
         name: fields[name].value(value)

@@ -7,8 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """Arguments and options of the command; None and empty ones can be in its configuration
-    file."""
+    """Arguments and options of ``jaxccp identify`` for a model; those that are None or empty are
+    taken from the configuration file, if any."""
 
     model: Path | None = None
     data: tuple[Path, ...] = ()
@@ -17,15 +17,15 @@ class ModelRequest:
     parameters: str | None = None
     residual: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-    """Fields of the residual."""
+    """Values of fields of the residual."""
     method: dict[str, Any] = field(default_factory=dict)
-    """Fields of the iteration's settings."""
+    """Values of fields of the iteration's settings."""
     restarts: dict[str, Any] = field(default_factory=dict)
-    """Fields of the settings of starts that are drawn."""
+    """Values of fields of the settings of random starts."""
     resume: Path | None = None
-    """File of parameters that the fit goes on from and writes after every step."""
+    """File of parameters that the fit continues from, and writes after every step."""
     stepping: dict[str, str] = field(default_factory=dict)
-    """Law, stepper and solver of simulations."""
+    """Contact law, stepper and solver of the simulations."""
     holdout: float | None = None
     seed: int | None = None
     precision: int = 64

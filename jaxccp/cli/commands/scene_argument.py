@@ -21,7 +21,7 @@ SCENE_STEP = 1e-3
 
 
 def is_model(scene: str) -> bool:
-    """Tell whether a scene is a model file, by its ending."""
+    """Tell whether a scene is a model file, by its suffix."""
     return Path(scene).suffix.lower() in MODEL_FILES
 
 
@@ -45,11 +45,11 @@ def scene_or_model(value: str) -> str:
 
 
 def check_file_option(name: str, value: object, from_file: bool) -> None:
-    """Check an option that goes with model files only.
+    """Check an option that is only for model files.
 
     Args:
-        name: of the option.
-        value: of the option; a path must exist.
+        name: name of the option.
+        value: value of the option; a path must exist.
         from_file: whether the command is given a model file.
 
     Raises:
@@ -63,23 +63,24 @@ def check_file_option(name: str, value: object, from_file: bool) -> None:
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Options of a command for a model file: how it is read, and where the motion starts."""
+    """Options for a model file: how it is read, and the initial state."""
 
     keyframe: str | None = None
-    """Keyframe to start from."""
+    """Name of the keyframe with the initial state."""
     init: Path | None = None
     """File of the initial coordinates and rates."""
     packages: dict[str, Path] = field(default_factory=dict)
     """Folders of a URDF's packages, by name."""
     floating: bool = False
-    """Whether a URDF's root link moves freely."""
+    """Whether the root link of a URDF moves freely."""
     actuators: UrdfActuators | None = None
-    """Actuators of a URDF's joints."""
+    """Kind of actuators for the joints of a URDF."""
     allow_unsupported: bool = False
-    """Whether elements that cannot be simulated are left out."""
+    """Whether elements that cannot be simulated are left out instead of an error."""
 
     def check(self, from_file: bool, motion: bool = False) -> "FileOptions":
-        """Return these options; refuse them for a built-in scene, and those that contradict.
+        """Return these options after a check that none is given for a built-in scene, and none
+        contradicts another.
 
         Args:
             from_file: whether the command is given a model file, or a motion of one.

@@ -1,1 +1,1 @@
-"""What is written of a fit: page, JSON and the identified model."""
+"""Reports of fits: a page, JSON and the identified model."""

@@ -1,1 +1,1 @@
-"""Residuals of simulations."""
+"""Residuals that compare recordings with simulations."""
