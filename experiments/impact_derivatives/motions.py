@@ -2,7 +2,6 @@
 the equations of motion between impacts, or as the slope of the values themselves."""
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
@@ -32,11 +31,10 @@ def end(
     model: Model, state: State, h: Array, span: Array | float, coordinates: Coordinates = "reduced"
 ) -> State:
     """After ``span`` [s], in steps of a length given later."""
-    stepper = copy(EulerImplicitLinearized(law="ncp", stop=Stop(1e-12), coordinates=coordinates))
-    object.__setattr__(stepper, "h", h)
+    stepper = EulerImplicitLinearized(law="ncp", stop=Stop(1e-12), coordinates=coordinates)
 
     def step(_: int, carry: ImpulseCarry) -> ImpulseCarry:
-        return stepper.advance(model, carry)[0]
+        return stepper.advance(model, carry, h=h)[0]
 
     count = jnp.round(span / h).astype(int)
     return lax.fori_loop(0, count, step, stepper.init(model, state)).state

@@ -1,29 +1,29 @@
-"""One program for all schemes of second order and all lengths of a step."""
+"""One program for all schemes of second order."""
 
 from dataclasses import dataclass
-
-import jax
 
 from jaxccp import Stop
 from jaxccp.dynamics.steppers.alpha import AlphaScheme
 from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class AnyScheme(AlphaScheme):
-    """The schemes, with coefficients and step length that are numbers of one program."""
+    """The schemes, with coefficients that are numbers of one program."""
 
-    given: Coefficients | None = None
+    given: Coefficients
+    """The coefficients."""
+
+    @staticmethod
+    def of(coefficients: Coefficients, tolerance: float) -> "AnyScheme":
+        """Return the scheme of these coefficients under Coulomb's law.
+
+        Args:
+            coefficients: the coefficients, which may be traced.
+            tolerance: largest residual of the solve [m/s].
+        """
+        return AnyScheme(law="ncp", stop=Stop(tolerance), given=coefficients)
 
     @property
     def coefficients(self) -> Coefficients:
-        assert self.given is not None
         return self.given
-
-
-def with_numbers(h: jax.Array, coefficients: Coefficients, tolerance: float) -> AnyScheme:
-    """Return the scheme of these coefficients with steps of ``h`` [s], solved to ``tolerance``
-    [m/s] under Coulomb's law; inside a program the first two may be traced."""
-    stepper = AnyScheme(law="ncp", stop=Stop(tolerance), given=coefficients)
-    object.__setattr__(stepper, "h", h)
-    return stepper

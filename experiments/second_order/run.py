@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from experiments.drift.run import four_bar
-from experiments.second_order.any_scheme import with_numbers
+from experiments.second_order.any_scheme import AnyScheme
 from experiments.second_order.mechanisms import (
     Mechanism,
     flexible_pendulum,
@@ -46,10 +46,10 @@ def orders(mechanism: Mechanism, panel) -> list[str]:
 
     @jax.jit
     def run(h, steps, coefficients):
-        stepper = with_numbers(h, coefficients, mechanism.tolerance)
+        stepper = AnyScheme.of(coefficients, mechanism.tolerance)
 
         def step(_, now):
-            carry, report = stepper.advance(model, now[0])
+            carry, report = stepper.advance(model, now[0], h=h)
             return carry, report, jnp.maximum(now[2], report.solver.status)
 
         carry = stepper.init(model, state)
@@ -129,10 +129,10 @@ def damping() -> list[str]:
 
     @jax.jit
     def run(h, coefficients):
-        stepper = with_numbers(h, coefficients, TOLERANCE)
+        stepper = AnyScheme.of(coefficients, TOLERANCE)
 
         def step(carry, _):
-            carry, _report = stepper.advance(model, carry)
+            carry, _report = stepper.advance(model, carry, h=h)
             q, v = carry.state.joint_positions[0], carry.state.velocity[cart, 0]
             return carry, 0.5 * (v * v + (omega * q) ** 2)
 

@@ -1,6 +1,5 @@
 """Rollouts with steps as long as a tolerance allows."""
 
-from copy import copy
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
@@ -95,10 +94,7 @@ def rollout_adaptive(
     end = state.time + as_floats("duration", duration, [], dtype)
 
     def advanced(carry: Carry, h: Array) -> tuple[Carry, Array]:
-        # Within a step its length is a number like any other.
-        stepper_ = copy(stepper)
-        object.__setattr__(stepper_, "h", h)
-        carry, report = stepper_.advance(model, carry, force, control)
+        carry, report = stepper.advance(model, carry, force, control, h=h)
         return carry, report.solver.status
 
     def halves(carry: Carry, h: Array) -> tuple[Carry, Array]:

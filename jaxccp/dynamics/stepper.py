@@ -1,10 +1,12 @@
 """The contract of time steppers."""
 
-from typing import Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.step_report import StepReport
+from jaxccp.math import trees
+from jaxccp.math.array_input import as_floats
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -40,6 +42,29 @@ def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
     return start
 
 
+StepLength = Float[Array, ""] | float
+"""Length of a step [s]. A plain number is a constant of a program; an array may be traced."""
+
+
+def step_length(h: StepLength | None, default: StepLength, dtype: Any) -> StepLength:
+    """Return the length of a step [s]: ``h``, or the stepper's own where that is None.
+
+    Args:
+        h: length asked for [s].
+        default: length that the stepper has among its settings [s].
+        dtype: dtype of the result where ``h`` is an array.
+
+    Raises:
+        ValueError: ``h`` is no number, or, where its value is known, not positive and finite.
+    """
+    if h is None:
+        return default
+    length = float(h) if isinstance(h, int | float) else as_floats("h", h, [], dtype)
+    if not trees.is_traced(h) and not 0 < float(h) < float("inf"):
+        raise ValueError(f"h must be a positive time in seconds, not {h!r}")
+    return length
+
+
 class Stepper(Protocol[CarryT]):
     """A time stepper: hashable settings and the methods ``init`` and ``advance``.
 
@@ -47,9 +72,13 @@ class Stepper(Protocol[CarryT]):
     carry)`` any number of times; ``carry.state`` is the state.
     """
 
+    mean_velocity: ClassVar[bool] = False
+    """Whether velocities between steps are the means over the steps before, so that they are those
+    of half a step ago."""
+
     @property
     def h(self) -> float:
-        """Length of a step [s]."""
+        """Length of a step where none is given [s]."""
         ...
 
     def init(self, model: Model, state: State | CarryT) -> CarryT:
@@ -68,6 +97,8 @@ class Stepper(Protocol[CarryT]):
         carry: CarryT,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
+        *,
+        h: StepLength | None = None,
     ) -> tuple[CarryT, StepReport]:
         """Take one step of a sequence.
 
@@ -76,6 +107,8 @@ class Stepper(Protocol[CarryT]):
             carry: result of :meth:`init` or of the last :meth:`advance`.
             force: applied force [N] and torque [N m] on each body, world axes.
             control: control of each actuator, 0 when None.
+            h: length of this step [s], which may be traced and differentiated; that of the settings
+                when None.
 
         Returns:
             The carry of the next step, and the report.
@@ -88,6 +121,8 @@ class Stepper(Protocol[CarryT]):
         state: State,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
+        *,
+        h: StepLength | None = None,
     ) -> tuple[State, StepReport]:
         """Take a single step.
 
@@ -99,9 +134,10 @@ class Stepper(Protocol[CarryT]):
             state: the state.
             force: applied force [N] and torque [N m] on each body, world axes.
             control: control of each actuator, 0 when None.
+            h: length of this step [s]; see :meth:`advance`.
 
         Returns:
             The state after the step, and the report.
         """
-        carry, report = self.advance(model, self.init(model, state), force, control)
+        carry, report = self.advance(model, self.init(model, state), force, control, h=h)
         return carry.state, report

@@ -1,6 +1,5 @@
 """The motion that is differentiated: a function from changes of its inputs to its end."""
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -44,13 +43,13 @@ def run(
     Returns:
         The first and the last state, and the path.
     """
-    stepper_ = copy(replace(stepper, contact_data=True))
-    # Settings are checked when they are made; this length is not known before the program runs.
-    object.__setattr__(stepper_, "h", stepper.h * (1 + setup.stretch))
+    stepper_ = replace(stepper, contact_data=True)
+    h = stepper.h * (1 + setup.stretch)
     start = stepper_.init(setup.model, setup.start())
 
     def advance(carry, control: Array):
-        carry, report = stepper_.advance(setup.model, carry, setup.force, control + setup.control)
+        controls = control + setup.control
+        carry, report = stepper_.advance(setup.model, carry, setup.force, controls, h=h)
         return carry, Path(carry.state, report, carry.warm_start.scalars)
 
     end, path = lax.scan(advance, start, controls)

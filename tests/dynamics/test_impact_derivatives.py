@@ -1,7 +1,6 @@
 """Derivatives through impacts are those of the motion, to first order in the step."""
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 
 import jax
@@ -34,11 +33,10 @@ STEPS = np.array([1e-3, 2.5e-4])
 
 def end(model: Model, state: State, h: Array, span: float) -> State:
     """After ``span`` [s], in steps of a length given later."""
-    stepper = copy(EulerImplicitLinearized(law="ncp", stop=Stop(1e-12)))
-    object.__setattr__(stepper, "h", h)
+    stepper = EulerImplicitLinearized(law="ncp", stop=Stop(1e-12))
 
     def step(_: int, carry: ImpulseCarry) -> ImpulseCarry:
-        return stepper.advance(model, carry)[0]
+        return stepper.advance(model, carry, h=h)[0]
 
     count = jnp.round(span / h).astype(int)
     return lax.fori_loop(0, count, step, stepper.init(model, state)).state

@@ -37,10 +37,9 @@ def program(coordinates: Coordinates, floating: bool) -> Callable:
         stepper = EulerImplicitLinearized(
             solver="newton", stop=Stop(1e-10), coordinates=coordinates
         )
-        object.__setattr__(stepper, "h", h)
 
         def once(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
-            return stepper.advance(model, carry, None, CONTROL)
+            return stepper.advance(model, carry, None, CONTROL, h=h)
 
         carry, reports = lax.scan(once, stepper.init(model, state), None, length=HALF)
         return carry.state, reports

@@ -106,10 +106,9 @@ def program(coordinates: Coordinates) -> Callable[[float], tuple[State, StepRepo
     @jax.jit
     def run(h: jax.Array) -> tuple[State, StepReport]:
         stepper = EulerImplicitLinearized(law="ncp", stop=Stop(1e-11), coordinates=coordinates)
-        object.__setattr__(stepper, "h", h)
 
         def once(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
-            return stepper.advance(model, carry, None, CONTROL)
+            return stepper.advance(model, carry, None, CONTROL, h=h)
 
         carry, reports = lax.scan(once, stepper.init(model, state), None, length=STEPS)
         return carry.state, reports

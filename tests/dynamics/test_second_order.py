@@ -1,6 +1,5 @@
 """Steppers of second and fourth order: smooth motion, impacts, rest, sliding, loops."""
 
-from copy import copy
 from functools import cache
 
 import jax
@@ -10,7 +9,7 @@ import pytest
 from jax import lax
 from scipy.integrate import solve_ivp
 
-from experiments.second_order.any_scheme import with_numbers
+from experiments.second_order.any_scheme import AnyScheme
 from jaxccp import (
     Box,
     Material,
@@ -162,10 +161,10 @@ def toys_at(state: State) -> dict[str, np.ndarray]:
 def implicit(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
     """State, worst status and most Newton iterations of a step after so many."""
     model, state = toys()
-    stepper = with_numbers(h, coefficients, TOLERANCE)
+    stepper = AnyScheme.of(coefficients, TOLERANCE)
 
     def step(_: int, now: tuple) -> tuple:
-        carry, report = stepper.advance(model, now[0])
+        carry, report = stepper.advance(model, now[0], h=h)
         worst = jnp.maximum(now[1], report.solver.status)
         assert report.newton is not None
         return carry, worst, jnp.maximum(now[2], report.newton.iterations)
@@ -179,10 +178,9 @@ def implicit(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
 @jax.jit
 def explicit(h: jax.Array, steps: jax.Array):
     model, state = toys()
-    stepper = copy(RungeKutta4())
-    object.__setattr__(stepper, "h", h)
+    stepper = RungeKutta4()
     carry = lax.fori_loop(
-        0, steps, lambda _, now: stepper.advance(model, now)[0], stepper.init(model, state)
+        0, steps, lambda _, now: stepper.advance(model, now, h=h)[0], stepper.init(model, state)
     )
     return carry.state
 
@@ -264,11 +262,11 @@ def slope() -> tuple[Model, State]:
 def on_slope(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
     """State, worst status, and the least height of any body over the slope [m]."""
     model, state = slope()
-    stepper = with_numbers(h, coefficients, TOLERANCE)
+    stepper = AnyScheme.of(coefficients, TOLERANCE)
     high = jnp.array([0.1, 0.01, 0.05, 0.1])
 
     def step(_: int, now: tuple) -> tuple:
-        carry, report = stepper.advance(model, now[0])
+        carry, report = stepper.advance(model, now[0], h=h)
         low = jnp.min(carry.state.position[1:, 2] - high)
         return carry, jnp.maximum(now[1], report.solver.status), jnp.minimum(now[2], low)
 
@@ -327,11 +325,11 @@ def test_contact_is_of_second_order(name: str) -> None:
 def four_bar(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
     """Angle of the first bar, worst status, and the worst error of any joint and of its rate."""
     model, state = linkage()
-    stepper = with_numbers(h, coefficients, TOLERANCE)
+    stepper = AnyScheme.of(coefficients, TOLERANCE)
     pairs = model.topology.linkage.bodies[model.topology.linkage.bilateral[0]]
 
     def step(_: int, now: tuple) -> tuple:
-        carry, report = stepper.advance(model, now[0])
+        carry, report = stepper.advance(model, now[0], h=h)
         motion = joint_motion(model, carry.state)
         rate = jnp.einsum("rbi,rbi->r", motion.bilateral, carry.state.twist[pairs])
         seen = jnp.stack([jnp.max(jnp.abs(motion.error)), jnp.max(jnp.abs(rate))])

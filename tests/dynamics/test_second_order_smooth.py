@@ -1,7 +1,5 @@
 """Smooth contacts in steppers of higher order: springs and dashpots whose motion is known."""
 
-from copy import copy
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,11 +45,10 @@ def test_springs_of_contacts_to_the_order_of_the_stepper(name: str, order: int) 
     @jax.jit
     def run(h: jax.Array) -> tuple[State, StepReport]:
         """Most steps, of a length given later: one program for both."""
-        stepper = copy(STEPPERS[name](contact_data=True))
-        object.__setattr__(stepper, "h", h)
+        stepper = STEPPERS[name](contact_data=True)
 
         def step(carry, _: None) -> tuple:
-            carry, report = stepper.advance(model, carry)
+            carry, report = stepper.advance(model, carry, h=h)
             return carry, (carry.state, report)
 
         return lax.scan(step, stepper.init(model, start), None, length=80)[1]

@@ -1,6 +1,5 @@
 """What holds for every time stepper: its motion is that of mechanics to the order of its step."""
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -136,12 +135,11 @@ def program(name: str):
 
     @jax.jit
     def run(h: jax.Array, steps: jax.Array) -> tuple[State, jax.Array, Worst]:
-        # One program for all step lengths: within a step h is a number like any other.
-        stepper = copy(STEPPERS[name](law="ncp", stop=Stop(1e-11)))
-        object.__setattr__(stepper, "h", h)
+        # One program for all step lengths.
+        stepper = STEPPERS[name](law="ncp", stop=Stop(1e-11))
 
         def step(_: int, now: tuple[Any, jax.Array, Worst]) -> tuple[Carry, jax.Array, Worst]:
-            carry, report = stepper.advance(model, now[0])
+            carry, report = stepper.advance(model, now[0], h=h)
             at = carry.state
             contacts = detect(model, at)
             seen = Worst(

@@ -1,6 +1,5 @@
 """Runs of one model at several step lengths, sampled at the times of a reference record."""
 
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -81,9 +80,7 @@ def sampled(
 def _run(
     model: Model, state: State, stepper: Stepper, h: jax.Array, every: jax.Array, count: int
 ) -> Samples:
-    # One program for all step lengths: within a step h is a number like any other.
-    stepper = copy(stepper)
-    object.__setattr__(stepper, "h", h)
+    # One program for all step lengths.
     linkage = model.topology.linkage
     none = (
         jnp.zeros((len(linkage.joints), 6), h.dtype),
@@ -91,7 +88,7 @@ def _run(
     )
 
     def step(_: int, now: tuple[Carry, Forces, jax.Array]) -> tuple[Carry, Forces, jax.Array]:
-        carry, report = stepper.advance(model, now[0])
+        carry, report = stepper.advance(model, now[0], h=h)
         status = jnp.maximum(now[2], report.solver.status)
         return carry, (report.reactions, report.tendon_forces), status
 

@@ -54,6 +54,7 @@ def report_smooth_step(
     contact_result: ContactResult | None,
     projected: Statistics | None,
     control: Array | None,
+    h: Array | float,
 ) -> tuple[StepReport, Float[Array, " s"]]:
     """Return the report of a step, and the forces along all scalar rows [N, N m].
 
@@ -68,8 +69,9 @@ def report_smooth_step(
         contact_result: result of contacts, limits and dry friction; None where there are none.
         projected: statistics of the projection, if any.
         control: control of each actuator.
+        h: length of the step [s].
     """
-    h, after = settings.h, end.at.state
+    after = end.at.state
     dtype = after.position.dtype
     contacts = detect(model, after) if contact_result is None else contact_result.stage.contacts
     impulses = None if contact_result is None else contact_result.impulses

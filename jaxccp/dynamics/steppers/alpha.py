@@ -36,7 +36,7 @@ from jaxccp.dynamics.second_order.smooth_report import (
 from jaxccp.dynamics.second_order.state_projection import project_state
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import Stepper, checked_start
+from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
 from jaxccp.dynamics.steppers.alpha_carry import AlphaCarry, Coefficients, StepEnd
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
@@ -118,6 +118,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         carry: AlphaCarry,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
+        *,
+        h: StepLength | None = None,
     ) -> tuple[AlphaCarry, StepReport]:
         """Take one step of a sequence.
 
@@ -126,14 +128,17 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             carry: result of :meth:`init` or of the last :meth:`advance`.
             force: applied force [N] and torque [N m] on each body, world axes.
             control: control of each actuator, 0 when None.
+            h: length of this step [s]; that of the settings when None.
 
         Returns:
             The carry of the next step, and the report.
 
         Raises:
-            ValueError: a force or a control of another shape, such as one in the other's place.
+            ValueError: a force or a control of another shape, such as one in the other's place;
+                ``h`` that is not positive.
         """
-        h, c, state = self.h, self.coefficients, checked_state(model, carry.state)
+        c, state = self.coefficients, checked_state(model, carry.state)
+        h = step_length(h, self.h, state.position.dtype)
         force, control = checked_inputs(model, force, control, state.position.dtype)
         memory = carry.smooth
         start = smooth_motion(model, state, control, force, memory)
@@ -164,8 +169,9 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
         if not has_impulses(model):
             x, newton = solve_motion(variables.start(start), None)
+            end = end_of(x, None)
             return self._finish(
-                model, carry, memory, inputs_at_end, end_of(x, None), newton, None, control, force
+                model, carry, memory, inputs_at_end, end, newton, None, control, force, h
             )
 
         stage = ContactStage.of(model, start, before, h, soft, self.gradient)
@@ -214,7 +220,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         )
         end = last_sweep.end
         return self._finish(
-            model, carry, memory, inputs_at_end, end, newton, contact_result, control, force
+            model, carry, memory, inputs_at_end, end, newton, contact_result, control, force, h
         )
 
     def _finish(
@@ -228,13 +234,11 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         contact_result: ContactResult | None,
         control: Array | None,
         force: Array | None,
+        h: StepLength,
     ) -> tuple[AlphaCarry, StepReport]:
         """Return the carry and the report of a step that leads to ``end``."""
-        after, velocity, h = (
-            integrate_configuration(model, inputs_at_end, end.displacement, end.velocity),
-            end.velocity,
-            self.h,
-        )
+        velocity = end.velocity
+        after = integrate_configuration(model, inputs_at_end, end.displacement, velocity)
         projected = None
         if contact_result is not None or len(model.topology.linkage.loop_rows):
             after, velocity, projected = project_state(
@@ -242,7 +246,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             )
         last = smooth_motion(model, after, control, force, memory, 0.5 * h)
         report, scalars = report_smooth_step(
-            self, model, last, newton, contact_result, projected, control
+            self, model, last, newton, contact_result, projected, control, h
         )
         warm_start = carry.warm_start
         if contact_result is not None:

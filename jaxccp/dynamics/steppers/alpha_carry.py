@@ -12,6 +12,7 @@ from jaxccp.collision.contact_cache import (
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.second_order.contact_stage_problem import Impulses
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
+from jaxccp.dynamics.stepper import StepLength
 from jaxccp.model.state import State
 
 
@@ -42,7 +43,7 @@ class Coefficients(NamedTuple):
 
     def end(
         self,
-        h: float,
+        h: StepLength,
         start: SmoothMotion,
         before: Float[Array, " nv"],
         acceleration: Float[Array, " nv"],

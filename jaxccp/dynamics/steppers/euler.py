@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.stepper import StepLength, Stepper
 from jaxccp.dynamics.steppers.parts import (
     assemble_step,
     integrate_step,
@@ -35,6 +35,8 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
         carry: ImpulseCarry,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
+        *,
+        h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
         """Take one step of a sequence.
 
@@ -43,14 +45,16 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
             carry: result of :meth:`init` or of the last :meth:`advance`.
             force: applied force [N] and torque [N m] on each body, world axes.
             control: control of each actuator, 0 when None.
+            h: length of this step [s]; that of the settings when None.
 
         Returns:
             The carry of the next step, and the report.
 
         Raises:
-            ValueError: a force or a control of another shape, such as one in the other's place.
+            ValueError: a force or a control of another shape, such as one in the other's place;
+                ``h`` that is not positive.
         """
-        step = assemble_step(self, model, carry, force, control)
+        step = assemble_step(self, model, carry, force, control, h)
         solution, outcome = solve_step(self, step)
         after = integrate_step(step, outcome)
         report = report_step(self, step, solution, outcome, after)

@@ -23,6 +23,7 @@ from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.simultaneous_impact import add_impulses_before_impact, impulses_before_impact
 from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step_report import StepReport, step_report
+from jaxccp.dynamics.stepper import StepLength, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
 from jaxccp.model.activation import later
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
@@ -64,6 +65,7 @@ def assemble_step(
     carry: ImpulseCarry,
     force: Float[Array, "nb 6"] | None,
     control: Float[Array, " nm"] | None,
+    h: StepLength | None = None,
 ) -> AssembledStep:
     """Assemble the problem of a step.
 
@@ -73,11 +75,14 @@ def assemble_step(
         carry: carry at the start of the step.
         force: applied force [N] and torque [N m] on each body, world axes.
         control: control of each actuator, 0 when None.
+        h: length of the step [s]; that of the settings when None.
 
     Raises:
-        ValueError: a force or a control of another shape, such as one in the other's place.
+        ValueError: a force or a control of another shape, such as one in the other's place; ``h``
+            that is not positive.
     """
-    state, h = checked_state(model, carry.state), settings.h
+    state = checked_state(model, carry.state)
+    h = step_length(h, settings.h, state.position.dtype)
     force, control = checked_inputs(model, force, control, state.position.dtype)
     model = settings.stepping_model(model)
     contacts, distant = detect_with_distant(model, state, settings.gradient)

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.derivative import plain
 from jaxccp.dynamics.projection import project
 from jaxccp.dynamics.step_report import StepReport, with_solve
-from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.stepper import StepLength, Stepper
 from jaxccp.dynamics.steppers.parts import (
     assemble_step,
     correct_velocities,
@@ -55,6 +55,8 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         carry: ImpulseCarry,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
+        *,
+        h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
         """Take one step of a sequence, as :meth:`jaxccp.EulerImplicitLinearized.advance` does.
 
@@ -63,6 +65,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
             carry: result of :meth:`init` or of the last :meth:`advance`.
             force: applied force [N] and torque [N m] on each body, world axes.
             control: control of each actuator, 0 when None.
+            h: length of this step [s]; that of the settings when None.
 
         Returns:
             The carry of the next step, and the report.
@@ -71,14 +74,15 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         # Were penetration undone through the velocities, bodies would depart with them.
         still = jnp.zeros_like(model.contact.recovery_speed)
         without_recovery = replace(model, contact=replace(model.contact, recovery_speed=still))
-        step = assemble_step(self, without_recovery, carry, force, control)
+        step = assemble_step(self, without_recovery, carry, force, control, h)
         solution, outcome = solve_step(self, step)
         outcome = correct_velocities(step, outcome, CORRECTIONS)
         after = integrate_step(step, outcome)
         report = report_step(self, step, solution, outcome, after)
         reduces, many = self.reduces(model), self.projections
+        gradient, length = plain(self.gradient), step.system.h
         after, statistics = project(
-            model, after, many, self.solver, self.stop, plain(self.gradient), reduces, self.h
+            model, after, many, self.solver, self.stop, gradient, reduces, length
         )
         carry_after = pack_carry(step, outcome, after)
         return mask_invalid(self, carry_after, with_solve(report, statistics))

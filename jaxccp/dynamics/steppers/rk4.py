@@ -20,7 +20,7 @@ from jaxccp.dynamics.second_order.smooth_report import end_memory, report_smooth
 from jaxccp.dynamics.second_order.state_projection import project_state
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import Stepper, checked_start
+from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.activation import later
 from jaxccp.model.model import Model
@@ -64,6 +64,8 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         carry: ImpulseCarry,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
+        *,
+        h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
         """Take one step of a sequence.
 
@@ -72,16 +74,18 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             carry: result of :meth:`init` or of the last :meth:`advance`.
             force: applied force [N] and torque [N m] on each body, world axes.
             control: control of each actuator, 0 when None.
+            h: length of this step [s]; that of the settings when None.
 
         Returns:
             The carry of the next step, and the report.
 
         Raises:
-            ValueError: a force or a control of another shape, such as one in the other's place, and
-                as :meth:`init`.
+            ValueError: a force or a control of another shape, such as one in the other's place;
+                ``h`` that is not positive; and as :meth:`init`.
         """
         _check(model)
-        h, state = self.h, checked_state(model, carry.state)
+        state = checked_state(model, carry.state)
+        h = step_length(h, self.h, state.position.dtype)
         force, control = checked_inputs(model, force, control, state.position.dtype)
         memory: ContactMemory | None = carry.smooth
         start = smooth_motion(model, state, control, force, memory).velocity
@@ -123,7 +127,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         derivative = jnp.where(finite, DerivativeStatus.VALID, DerivativeStatus.INVALID)
         none = jnp.zeros((), start.dtype)
         explicit = NewtonReport(jnp.int32(0), none, status, derivative.astype(jnp.int32))
-        report, _ = report_smooth_step(self, model, last, explicit, None, projected, control)
+        report, _ = report_smooth_step(self, model, last, explicit, None, projected, control, h)
         return ImpulseCarry(with_rotors(last), carry.warm_start, end_memory(last)), report
 
 

@@ -52,7 +52,7 @@ class ConeSettings:
     """Settings of steppers that solve cone problems for velocities."""
 
     h: float = 1e-3
-    """Length of a step [s]."""
+    """Length of a step where ``advance`` is given none [s]."""
     law: Law = "ccp"
     """Contact law: convex ("ccp") or Coulomb's ("ncp")."""
     solver: Solver | str | None = None
@@ -79,10 +79,6 @@ class ConeSettings:
         check_gradient(self.gradient)
         if self.solver is not None:
             object.__setattr__(self, "solver", resolved(self.solver))
-
-    mean_velocity: ClassVar[bool] = False
-    """Whether velocities between steps are the means over the steps before, so that they are those
-    of half a step ago."""
 
     def reduces(self, model: Model) -> bool:
         """Tell whether steps of a model are in reduced coordinates."""

@@ -1,0 +1,70 @@
+"""The length of a step is an argument of every stepper: a number of a program like any other."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import ModelBuilder, Revolute, forward_kinematics
+from jaxccp.dynamics import STEPPERS
+from jaxccp.model import Model, State
+
+STEPS, H = 3, 2e-2
+
+
+@cache
+def pendulum() -> tuple[Model, State]:
+    builder = ModelBuilder()
+    bar = builder.add_body(1.0, (0.02, 0.02, 0.002), (0.25, 0, 0))
+    builder.add_joint(Revolute((0, 1, 0)), 0, bar, (0, 0, 0))
+    model, state = builder.build()
+    return model, forward_kinematics(model, state, jnp.array([0.3]), jnp.array([1.0]))
+
+
+# The schemes of second order share a step; test_steppers.py and test_second_order.py have them all.
+@pytest.mark.parametrize("name", ["euler", "projected", "hht", "rk4"])
+def test_steps_of_varying_length_in_one_program(name: str) -> None:
+    """Steps that shrink towards a given time, and the derivative by the scale of time."""
+    model, start = pendulum()
+    stepper = STEPPERS[name]()
+
+    def end(scale: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def step(carry, h: jax.Array) -> tuple:
+            carry, report = stepper.advance(model, carry, h=scale * h)
+            return carry, report.solver.status
+
+        lengths = H * 0.5 ** jnp.arange(STEPS)
+        carry, status = jax.lax.scan(step, stepper.init(model, start), lengths)
+        state = carry.state
+        return jnp.stack([state.joint_positions[0], state.time]), jnp.max(status)
+
+    @jax.jit
+    def run(scale: jax.Array) -> tuple:
+        return jax.jvp(end, (scale,), (jnp.ones(()),), has_aux=True)
+
+    (angle, time), (rate, duration), status = run(jnp.ones(()))
+    assert status == 0 and angle > 0.3
+    np.testing.assert_allclose([time, duration], H * (2 - 0.5 ** (STEPS - 1)), rtol=1e-14)
+    change = 1e-5
+    after, before = (run(jnp.asarray(1.0 + sign * change))[0][0] for sign in (1, -1))
+    np.testing.assert_allclose(rate, (after - before) / (2 * change), rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["euler", "rk4"])
+def test_a_plain_number_makes_the_program_of_that_setting(name: str) -> None:
+    model, state = pendulum()
+    asked = jax.make_jaxpr(lambda s: STEPPERS[name]().step(model, s, h=H))(state)
+    given = jax.make_jaxpr(lambda s: STEPPERS[name](H).step(model, s))(state)
+    assert [str(e.primitive) for e in asked.eqns] == [str(e.primitive) for e in given.eqns]
+    assert asked.out_avals == given.out_avals
+    for one, other in zip(asked.consts, given.consts, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+@pytest.mark.parametrize("h", [0.0, -1e-3, float("nan"), np.inf, jnp.zeros(()), np.zeros(2), "1"])
+def test_a_length_that_is_no_time_is_refused(name: str, h: object) -> None:
+    with pytest.raises(ValueError, match=r"^h must (be|have)"):
+        STEPPERS[name]().step(*pendulum(), h=h)  # type: ignore[arg-type]
