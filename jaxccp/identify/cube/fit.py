@@ -167,7 +167,15 @@ class CubeSettings:
         stepper = STEPPERS[self.stepper](h, self.law, self.solver, stop)
         lengths = tuple(float(number * dt) for number in np.atleast_1d(samples))
         return TossSimulation(
-            lengths, h, "measured", None, np.inf, every=every, stepper=stepper, least=least
+            lengths,
+            h,
+            "measured",
+            None,
+            np.inf,
+            every=every,
+            stepper=stepper,
+            recovery_speed=None,
+            least=least,
         )
 
 

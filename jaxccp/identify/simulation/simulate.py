@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import jax.numpy as jnp
+
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.simulation.inputs import OBSERVED
@@ -48,6 +50,10 @@ class Simulate:
     """A stepper to simulate with, whose step is ``h``; Euler under Coulomb's law when None."""
     sensors: Sensors | None = None
     """Sensors of the model, if channels of sensors are compared."""
+    recovery_speed: float | None = 0.01
+    """Largest speed at which penetration is removed [m/s]; None: the model's. Measured initial
+    states penetrate by the noise of the measurement, and a larger speed would throw the bodies
+    apart."""
 
     def __post_init__(self) -> None:
         lengths = self.lengths
@@ -56,6 +62,8 @@ class Simulate:
                 "segment must be a length of time in seconds > 0, or several that grow, not "
                 f"{self.segment!r}"
             )
+        if self.recovery_speed is not None and not self.recovery_speed >= 0:
+            raise ValueError(f"recovery_speed must be >= 0 m/s, not {self.recovery_speed!r}")
         if self.start not in ("unknown", "measured"):
             raise ValueError(f'start must be "unknown" or "measured", not {self.start!r}')
         if self.continuity is not None and self.start == "measured":
@@ -95,4 +103,17 @@ class Simulate:
         Raises:
             ValueError: the recordings have nothing to compare, or differ in what they have.
         """
-        return SimulationPlan(self, subject, recordings)
+        return SimulationPlan(self, self.simulated(subject), recordings)
+
+    def simulated(self, subject: Subject) -> Subject:
+        """Return a subject whose model has the recovery speed of the simulations.
+
+        Args:
+            subject: subject with the model as it was built.
+        """
+        if self.recovery_speed is None:
+            return subject
+        settings = subject.model.contact
+        speed = jnp.asarray(self.recovery_speed, settings.recovery_speed.dtype)
+        contact = replace(settings, recovery_speed=speed)
+        return replace(subject, model=replace(subject.model, contact=contact))
