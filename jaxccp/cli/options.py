@@ -142,7 +142,8 @@ StepperOption = Annotated[
         metavar=f"[{'|'.join(STEPPERS)}]",
         callback=choice_of(STEPPERS),
         help="euler: Euler implicit linearized; projected: the same, and positions are projected, "
-        "so that joints stay closed and overlap goes without velocity.",
+        "so that joints stay closed and penetration is undone without velocities; the others are "
+        "methods of higher order.",
     ),
 ]
 SmoothContactOption = Annotated[
@@ -175,8 +176,8 @@ CacheOption = Annotated[
         "--cache",
         metavar="DIR|off",
         envvar="JAXCCP_CACHE",
-        help="Where compiled programs are kept for the next start; if not given, where "
-        "JAX_COMPILATION_CACHE_DIR says, or in the user's folder for caches.",
+        help="Folder that keeps compiled programs for the next start; by default that of "
+        "JAX_COMPILATION_CACHE_DIR, or one in the user's folder for caches.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, not a table.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -67,29 +68,15 @@ def joint_tables(
     Returns:
         The numbers of joints, axes, tendons and actuators, and the topology of all of them.
     """
-    freedoms: list[_Freedom] = []
-    owned: list[list[int]] = []
-    for spec_ in joint_specs:
-        freedoms_ = _freedoms(spec_)
-        owned.append(list(range(len(freedoms), len(freedoms) + len(freedoms_))))
-        freedoms += freedoms_
-    largest = max((len(axes) for axes in owned), default=0)
-    slots = np.full((len(joint_specs), largest), len(freedoms), np.int32)
-    for row, axes in zip(slots, owned, strict=True):
-        row[: len(axes)] = axes
+    owned = [_freedoms(spec) for spec in joint_specs]
+    freedoms = [freedom for own in owned for freedom in own]
     coordinates = [*(f.axis for f in freedoms), *(spec_.tendon for spec_ in tendon_specs)]
-    limits = np.array([c.limits or (-np.inf, np.inf) for c in coordinates], float).reshape(-1, 2)
-    ball = np.array([isinstance(c, Ball) for c in coordinates], bool)
-    limits[ball, 0] = -np.inf
-
-    def column(name: str) -> np.ndarray:
-        values = np.array([getattr(c, name) for c in coordinates], float)
-        return values if len(values) else np.zeros((0, *np.shape(getattr(Coordinate, name))))
-
+    column = partial(_column, coordinates)
+    limits, ball = _limits(coordinates)
     names = tuple(f.name for f in freedoms)
     bodies = np.array([spec_.bodies for spec_ in joint_specs], np.int32).reshape(-1, 2)
-    pairs = np.array([bodies[j] for j, axes in enumerate(owned) for _ in axes], np.int32)
-    routing, tendons = route_tendons(tendon_specs, names, pairs.reshape(-1, 2), ~fixed)
+    pairs = np.repeat(bodies, np.array([len(axes) for axes in owned], int), axis=0)
+    routing, tendons = route_tendons(tendon_specs, names, pairs, ~fixed)
     named = [*names, *routing.tendons]
     polynomial = column("damping_polynomial")
     ruled = np.zeros(len(coordinates))
@@ -107,7 +94,7 @@ def joint_tables(
         ),
         names,
         tuple(f.axis.motion for f in freedoms),
-        slots,
+        _axis_slots(owned),
         routing,
         np.flatnonzero(sum(column(name) for name in COMPLIANT) + polynomial.sum(axis=1) + ruled),
         np.flatnonzero(np.isfinite(limits[:, 0])),
@@ -141,6 +128,31 @@ def joint_tables(
     numbers = columns([spec_.actuator for spec_ in actuator_specs])
     actuators = Actuators(**{name: table(values) for name, values in numbers.items()})
     return joints, axes, tendons, actuators, linkage
+
+
+def _axis_slots(owned: Sequence[Sequence[_Freedom]]) -> np.ndarray:
+    """Return the indices of each joint's axes, padded with the number of all axes [nj k]."""
+    counts = np.array([len(axes) for axes in owned], int)
+    slots = np.arange(counts.max(initial=0)) + (np.cumsum(counts) - counts)[:, None]
+    inside = np.arange(slots.shape[1]) < counts[:, None]
+    return np.where(inside, slots, counts.sum()).astype(np.int32)
+
+
+def _limits(coordinates: Sequence[Coordinate]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of each coordinate [n 2], infinite without one, and the mask of balls.
+
+    The lower limit of a ball's angle is 0, and so needs no row: here it is −∞.
+    """
+    limits = np.array([c.limits or (-np.inf, np.inf) for c in coordinates], float).reshape(-1, 2)
+    ball = np.array([isinstance(c, Ball) for c in coordinates], bool)
+    limits[ball, 0] = -np.inf
+    return limits, ball
+
+
+def _column(coordinates: Sequence[Coordinate], name: str) -> np.ndarray:
+    """Return one number of each coordinate, as an array of floats."""
+    values = np.array([getattr(c, name) for c in coordinates], float)
+    return values if len(values) else np.zeros((0, *np.shape(getattr(Coordinate, name))))
 
 
 def _freedoms(spec: JointSpec) -> list[_Freedom]:

@@ -36,7 +36,7 @@ def excite(
         str,
         typer.Option(
             metavar="PATH,…",
-            help='What is to be identified: paths such as axes[*].friction,bodies["a"].inertial.',
+            help='Parameters to identify: paths such as axes[*].friction,bodies["a"].inertial.',
         ),
     ],
     limits: Annotated[
@@ -45,15 +45,14 @@ def excite(
             metavar="KIND[.JOINT]=VALUE,…",
             help="Limits of position, rate, acceleration and torque, VALUE a number or LOW:HIGH, "
             "and of the clearance of shapes [m], such as rate=2,torque.wrist=5. Positions and "
-            "torques have those of the model if not given.",
+            "torques have the model's limits by default.",
         ),
     ] = "",
     fit: Annotated[
         Path | None,
         typer.Option(
             metavar="FIT.json",
-            help="What an earlier fit identified, with its standard errors and correlations, is "
-            "known.",
+            help="Earlier fit, whose values, standard errors and correlations count as known.",
         ),
     ] = None,
     out: Annotated[
@@ -61,7 +60,7 @@ def excite(
         typer.Option(
             metavar="FILE",
             callback=_trajectory,
-            help="Write the trajectory: .npz or .csv, as docs/identify.md has it.",
+            help="Write the trajectory: .npz or .csv (see docs/identify.md).",
         ),
     ] = None,
     cache: CacheOption = None,

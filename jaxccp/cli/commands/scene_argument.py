@@ -151,8 +151,8 @@ InitOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.npz",
-        help="Initial qpos and qvel of a model file, as MuJoCo has them; qpos0 at rest if not "
-        "given, at rest without qvel.",
+        help="Initial qpos and qvel of a model file, as in MuJoCo; by default qpos0 at rest, "
+        "and without qvel at rest.",
     ),
 ]
 UnsupportedOption = Annotated[
@@ -162,22 +162,23 @@ UnsupportedOption = Annotated[
         help="Leave out elements of a model file that cannot be simulated, and list them.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option(help="Of the scene's random initial state.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the scene's random initial state.")]
+DurationOption = Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")]
 StepOption = Annotated[
     float | None,
     typer.Option(
         "--dt",
         callback=_step,
         show_default=False,
-        help=f"Length of a step [s]; if not given that of the model file, of a scene {SCENE_STEP}.",
+        help=f"Length of a step [s]; by default the model file's, or {SCENE_STEP} for a scene.",
     ),
 ]
 KeyframeOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Keyframe of a model file to start from; its controls hold throughout, unless there "
-        "are others.",
+        help="Keyframe of a model file with the initial state; its controls are held throughout "
+        "unless others are given.",
     ),
 ]
 PackageOption = Annotated[
@@ -185,13 +186,13 @@ PackageOption = Annotated[
     typer.Option(
         "--package",
         metavar="NAME=DIR",
-        help="Folder of a package that a URDF names (package://NAME/…); those not given are "
+        help="Folder of a package in the paths of a URDF (package://NAME/…); other packages are "
         "searched for near the file and in ROS_PACKAGE_PATH. May be repeated.",
     ),
 ]
 FloatingOption = Annotated[
     bool,
-    typer.Option("--floating", help="Let a URDF's root link move freely; it is bolted otherwise."),
+    typer.Option("--floating", help="Let a URDF's root link move freely; by default it is fixed."),
 ]
 ActuatorsOption = Annotated[
     UrdfActuators | None,
@@ -207,7 +208,7 @@ SolverOrDefaultOption = Annotated[
     typer.Option(
         metavar=f"[{'|'.join(CONTACT_SOLVERS)}]",
         callback=contact_solver,
-        help="Algorithm for the cone problem; if not given gradient-newton where there are "
-        "joints, else apgd.",
+        help="Algorithm for the cone problem; by default gradient-newton if there are joints, else "
+        "apgd.",
     ),
 ]

@@ -8,6 +8,7 @@ import typer
 from jaxccp.cli.commands.scene_argument import (
     SCENE_STEP,
     ActuatorsOption,
+    DurationOption,
     FileOptions,
     FloatingOption,
     InitOption,
@@ -32,68 +33,72 @@ from jaxccp.cli.options import (
     SmoothContactOption,
     StepperOption,
     folder,
-    positive,
 )
+
+CopiesOption = Annotated[
+    int, typer.Option("--batch", min=1, help="Randomised copies simulated at once.")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        callback=folder,
+        help="Write DIR/NAME.npz, the trajectory, NAME being the scene's or the model file's; "
+        "of a scene also DIR/NAME.png, a picture of it (which needs matplotlib).",
+    ),
+]
+ControlOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.npz",
+        help="Controls of a model file, ctrl (steps × nu); 0 if not given.",
+    ),
+]
+ExportOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        callback=folder,
+        help="Write the matrices of the step after the last sample (of the first copy): "
+        "DIR/system.npz, which jaxccp solve reads, and H, J, E, Z, f, b and rhs in "
+        "MatrixMarket text.",
+    ),
+]
 
 
 def simulate(
     scene: SceneArgument,
     dt: StepOption = None,
-    duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
+    duration: DurationOption = 2.0,
     solver: SolverOrDefaultOption = None,
     stepper: StepperOption = "euler",
     smooth_contact: SmoothContactOption = "explicit",
     law: LawOption = "ccp",
     precision: PrecisionOption = 32,
-    copies: Annotated[
-        int, typer.Option("--batch", min=1, help="Randomised copies simulated at once.")
-    ] = 1,
+    copies: CopiesOption = 1,
     seed: SeedOption = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            callback=folder,
-            help="Write DIR/NAME.npz, the trajectory, NAME being the scene's or the model file's; "
-            "of a scene also DIR/NAME.png, a picture of it (which needs matplotlib).",
-        ),
-    ] = None,
+    out: OutOption = None,
     init: InitOption = None,
     keyframe: KeyframeOption = None,
-    ctrl: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.npz",
-            help="Controls of a model file, ctrl (steps × nu); 0 if not given.",
-        ),
-    ] = None,
+    ctrl: ControlOption = None,
     package: PackageOption = None,
     floating: FloatingOption = False,
     actuators: ActuatorsOption = None,
     allow_unsupported: UnsupportedOption = False,
-    export: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            callback=folder,
-            help="Write the matrices of the step after the last sample (of the first copy): "
-            "DIR/system.npz, which jaxccp solve reads, and H, J, E, Z, f, b and rhs in "
-            "MatrixMarket text.",
-        ),
-    ] = None,
+    export: ExportOption = None,
     cache: CacheOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a built-in scene or a model file.
 
-    Takes round(duration / dt) steps and reports steps per second of all copies together
-    (compilation apart), contacts, solver iterations, the worst residuals under both laws [m/s],
-    the shares of samples by solver status, and the energy [J] at the start and the end. A sample
-    is one step, or several in a batch, where about a hundred samples of each copy are kept.
+    Takes round(duration / dt) steps. Reports steps per second of all copies together (without
+    compilation), contacts, solver iterations, the worst residuals under both laws [m/s], the
+    fractions of samples by solver status, and the initial and final energy [J]. A sample is one
+    step; in a batch it may be several, so that about a hundred samples of each copy are kept.
     --json prints all of it as one object on the last line.
 
-    A model file is simulated with its own step unless --dt gives another; what is written of it has
-    time, qpos and qvel in MuJoCo's layout, the initial state first, then that after each step.
+    A model file is simulated with its own step unless --dt is given. Its trajectory has time, qpos
+    and qvel in MuJoCo's layout, for the initial state and after each step.
 
     Exit code: 0 done, 1 numerical trouble (more than 1 % of the samples not converged, contacts
     beyond the capacity, or numbers that are not finite; reported and written all the same),

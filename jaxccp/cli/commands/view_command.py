@@ -7,6 +7,7 @@ import typer
 
 from jaxccp.cli.commands.scene_argument import (
     ActuatorsOption,
+    DurationOption,
     FileOptions,
     FloatingOption,
     KeyframeOption,
@@ -41,62 +42,75 @@ def _page(value: Path | None) -> Path | None:
     return value
 
 
+TargetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar=f"[{'|'.join(SCENES)}|MODEL|MOTION.npz]",
+        callback=_target,
+        help="Built-in scene, or an MJCF or URDF file (which needs mujoco), to be simulated; "
+        "or a motion that jaxccp simulate --out has written.",
+    ),
+]
+PageOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        callback=_page,
+        help="Write one page that plays the motion, without a network, instead of showing it.",
+    ),
+]
+FilmOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--film",
+        metavar="FILE",
+        help="Write a film, .gif or .mp4 (which needs ffmpeg), instead of showing the motion.",
+    ),
+]
+PortOption = Annotated[
+    int, typer.Option(min=1, max=65535, help="Port of the page: localhost:PORT.")
+]
+HostOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address to listen on: by default for this computer only; with 0.0.0.0 everybody on "
+        "the network can watch and control the motion.",
+    ),
+]
+SpeedOption = Annotated[
+    float,
+    typer.Option(callback=positive, help="Speed of page and film: seconds of motion per second."),
+]
+FollowOption = Annotated[
+    str | None, typer.Option(metavar="BODY", help="Body that the camera follows at first.")
+]
+SourceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SCENE|FILE",
+        callback=_model,
+        help="Scene or model file of MOTION.npz; not needed if the file names it.",
+    ),
+]
+CopyOption = Annotated[
+    int, typer.Option(min=0, help="Index of the copy to show, if MOTION.npz has several.")
+]
+
+
 def view(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar=f"[{'|'.join(SCENES)}|MODEL|MOTION.npz]",
-            callback=_target,
-            help="Built-in scene, or an MJCF or URDF file (which needs mujoco), to be simulated; "
-            "or a motion that jaxccp simulate --out has written.",
-        ),
-    ],
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            callback=_page,
-            help="Write one page that plays the motion, without a network, in place of showing it.",
-        ),
-    ] = None,
-    film: Annotated[
-        Path | None,
-        typer.Option(
-            "--film",
-            metavar="FILE",
-            help="Write a film, .gif or .mp4 (which needs ffmpeg), in place of showing the motion.",
-        ),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(min=1, max=65535, help="Where the browser finds it: localhost:PORT.")
-    ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Where it listens: by default for this computer only; 0.0.0.0: for everybody on "
-            "the network, who may then watch and steer.",
-        ),
-    ] = "127.0.0.1",
-    speed: Annotated[
-        float,
-        typer.Option(callback=positive, help="Of page and film: seconds of motion a second."),
-    ] = 1.0,
-    follow: Annotated[
-        str | None, typer.Option(metavar="BODY", help="That the camera follows from the start.")
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SCENE|FILE",
-            callback=_model,
-            help="Whose motion MOTION.npz is; not needed where the file says it.",
-        ),
-    ] = None,
-    copy: Annotated[int, typer.Option(min=0, help="Which of a batch in MOTION.npz.")] = 0,
+    target: TargetArgument,
+    html: PageOption = None,
+    film: FilmOption = None,
+    port: PortOption = 8080,
+    host: HostOption = "127.0.0.1",
+    speed: SpeedOption = 1.0,
+    follow: FollowOption = None,
+    model: SourceOption = None,
+    copy: CopyOption = 0,
     dt: StepOption = None,
-    duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
+    duration: DurationOption = 2.0,
     seed: SeedOption = 0,
     keyframe: KeyframeOption = None,
     package: PackageOption = None,
@@ -107,8 +121,8 @@ def view(
 ) -> None:
     """Show a motion in the browser: every shape, contact forces as arrows, a time line.
 
-    Simulates a scene or a model file first, under the convex law and with no controls but those of
-    --keyframe; of a recorded motion contact forces are not known. Needs viser:
+    A scene or a model file is simulated first, under the convex law, with the controls of
+    --keyframe or none. A recorded motion has no contact forces. Needs viser:
     pip install 'jaxccp[viz]'.
 
     Exit code: 0 done, 2 bad input or usage (nothing is shown or written).

@@ -85,71 +85,116 @@ def find_root(
         The root, and the report of the iterations.
     """
 
-    def iterate(f: Callable, x: Array) -> _Iterate:
-        def unconverged(current: _Iterate) -> Array:
-            above_tolerance = (
-                (current.worst > tolerance) & ~current.rounded & (current.count < MAX_ITERATIONS)
-            )
-            return (above_tolerance & jnp.isfinite(current.worst)) | (current.count == 0)
-
-        def with_jacobian(current: _Iterate) -> _Iterate:
-            error, jacobian_product = jax.linearize(f, current.x)
-            factors = factorised(jacobian_product, error)
-
-            def to_change(error: Array) -> tuple[Array, Array]:
-                change = factors.solve(error)
-                return change, jnp.max(jnp.abs(change[first:]), initial=0.0)
-
-            def contracting(current: _Iterate) -> Array:
-                return unconverged(current) & current.shrinks
-
-            def update(current: _Iterate) -> _Iterate:
-                x = current.x - current.change
-                change, worst = to_change(f(x))
-                shrinks = worst < MAX_CONTRACTION * current.worst
-                return replace(
-                    current,
-                    x=x,
-                    change=change,
-                    worst=worst,
-                    shrinks=shrinks,
-                    count=current.count + 1,
-                )
-
-            change, worst = to_change(error)
-            start = replace(current, change=change, worst=worst, shrinks=jnp.asarray(True))
-            final = lax.while_loop(contracting, update, start)
-            ineffective = ~final.shrinks & (final.count == start.count + 1)
-            return replace(final, rounded=ineffective & (final.worst <= rounding))
-
-        infinite, false = jnp.full((), jnp.inf, x.dtype), jnp.asarray(False)
-        start = _Iterate(x, x, infinite, false, false, jnp.zeros((), jnp.int32))
-        return lax.while_loop(unconverged, with_jacobian, start)
-
-    def tangent(linear: Callable, y: Array) -> Array:
-        factors = factorised(linear, y)
-
-        def with_refinement(solve: Callable) -> Callable:
-            def refine(product: Callable, b: Array) -> Array:
-                x = solve(b)
-                return x + solve(b - product(x)) if first else x
-
-            return refine
-
-        return lax.custom_linear_solve(
-            linear, y, with_refinement(factors.solve), with_refinement(factors.solve_transposed)
-        )
-
     # Iterated apart from the derivative, so that reverse mode that keeps the root iterates no more.
     function, constants = jax.closure_convert(residual, guess)
     # Traced once, for the residual and its derivative alike.
     function = jax.jit(function)
     fixed_constants = [lax.stop_gradient(value) for value in constants]
-    final = iterate(lambda x: function(x, *fixed_constants), lax.stop_gradient(guess))
+    final = _iterate(
+        lambda x: function(x, *fixed_constants),
+        lax.stop_gradient(guess),
+        tolerance,
+        rounding,
+        factorised,
+        first,
+    )
     x = checkpoint_name(final.x, IMPULSES)
-    x = lax.custom_root(residual, x, lambda _, x: x, tangent)
+    x = lax.custom_root(
+        residual,
+        x,
+        lambda _, x: x,
+        lambda linear, y: _solve_linear(factorised, first, linear, y),
+    )
     solved = (final.worst <= tolerance) | final.rounded
     status = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
     status = jnp.where(jnp.isfinite(final.worst), status, Status.NON_FINITE).astype(jnp.int32)
     derivative = jnp.where(solved, DerivativeStatus.VALID, DerivativeStatus.INVALID)
     return x, NewtonReport(final.count, final.worst, status, derivative.astype(jnp.int32))
+
+
+def _iterate(
+    f: Callable,
+    x: Array,
+    tolerance: Array | float,
+    rounding: Array,
+    factorised: Callable[[Callable, Array], Factors],
+    first: int,
+) -> _Iterate:
+    """Return the last iterate of Newton's method.
+
+    Args:
+        f: the residual.
+        x: initial value.
+        tolerance: see :func:`find_root`.
+        rounding: see :func:`find_root`.
+        factorised: see :func:`find_root`.
+        first: see :func:`find_root`.
+    """
+
+    def unconverged(current: _Iterate) -> Array:
+        above_tolerance = (
+            (current.worst > tolerance) & ~current.rounded & (current.count < MAX_ITERATIONS)
+        )
+        return (above_tolerance & jnp.isfinite(current.worst)) | (current.count == 0)
+
+    def with_jacobian(current: _Iterate) -> _Iterate:
+        error, jacobian_product = jax.linearize(f, current.x)
+        factors = factorised(jacobian_product, error)
+
+        def to_change(error: Array) -> tuple[Array, Array]:
+            change = factors.solve(error)
+            return change, jnp.max(jnp.abs(change[first:]), initial=0.0)
+
+        def contracting(current: _Iterate) -> Array:
+            return unconverged(current) & current.shrinks
+
+        def update(current: _Iterate) -> _Iterate:
+            x = current.x - current.change
+            change, worst = to_change(f(x))
+            shrinks = worst < MAX_CONTRACTION * current.worst
+            return replace(
+                current,
+                x=x,
+                change=change,
+                worst=worst,
+                shrinks=shrinks,
+                count=current.count + 1,
+            )
+
+        change, worst = to_change(error)
+        start = replace(current, change=change, worst=worst, shrinks=jnp.asarray(True))
+        final = lax.while_loop(contracting, update, start)
+        ineffective = ~final.shrinks & (final.count == start.count + 1)
+        return replace(final, rounded=ineffective & (final.worst <= rounding))
+
+    infinite, false = jnp.full((), jnp.inf, x.dtype), jnp.asarray(False)
+    start = _Iterate(x, x, infinite, false, false, jnp.zeros((), jnp.int32))
+    return lax.while_loop(unconverged, with_jacobian, start)
+
+
+def _solve_linear(
+    factorised: Callable[[Callable, Array], Factors],
+    first: int,
+    linear: Callable,
+    y: Array,
+) -> Array:
+    """Solve linear(x) = y with the factors of its matrix; refine once if there are multipliers.
+
+    Args:
+        factorised: see :func:`find_root`.
+        first: number of multipliers.
+        linear: a linear function.
+        y: right-hand side.
+    """
+    factors = factorised(linear, y)
+
+    def with_refinement(solve: Callable) -> Callable:
+        def refine(product: Callable, b: Array) -> Array:
+            x = solve(b)
+            return x + solve(b - product(x)) if first else x
+
+        return refine
+
+    return lax.custom_linear_solve(
+        linear, y, with_refinement(factors.solve), with_refinement(factors.solve_transposed)
+    )
