@@ -45,19 +45,18 @@ def simultaneous_impacts(
     movable: np.ndarray,
 ) -> tuple[Bool[Array, " c"], Float[Array, " c"]]:
     """Return the mask of the closed contacts that respond to an impact on one of their bodies, and
-    when they do.
+    the delays of all contacts.
 
     Args:
-        closed: contacts that are closed at the start of the step.
-        timed: contacts that are impacts.
+        closed: mask of the contacts that are closed at the start of the step.
+        timed: mask of the contacts that are impacts.
         delay: fraction of the step before each contact's impact.
         bodies: the two bodies of each contact.
-        moves: mask of the bodies that can be hit [nb].
+        movable: mask of the bodies that can be hit [nb].
 
     Returns:
-        Which contacts respond, and all delays: those of responding contacts are the mean delay of
-            the
-        impacts on their two bodies.
+        The mask, and the delays: for a responding contact the mean delay of the impacts on its two
+            bodies, else ``delay``.
     """
     hits = count_impacts(timed, delay, bodies, len(movable))
     hits = jnp.where(jnp.asarray(movable)[:, None], hits, 0.0)[bodies].sum(axis=1)

@@ -43,19 +43,20 @@ def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
 
 
 StepLength = Float[Array, ""] | float
-"""Length of a step [s]. A plain number is a constant of a program; an array may be traced."""
+"""Length of a step [s]. A Python number is a constant of the compiled program; an array may be
+traced."""
 
 
 def step_length(h: StepLength | None, default: StepLength, dtype: Any) -> StepLength:
-    """Return the length of a step [s]: ``h``, or the stepper's own where that is None.
+    """Return the length of a step [s]: ``h``, or the stepper's own length if ``h`` is None.
 
     Args:
-        h: length asked for [s].
-        default: length that the stepper has among its settings [s].
-        dtype: dtype of the result where ``h`` is an array.
+        h: requested length [s], or None.
+        default: length in the settings of the stepper [s].
+        dtype: dtype of the result if ``h`` is an array.
 
     Raises:
-        ValueError: ``h`` is no number, or, where its value is known, not positive and finite.
+        ValueError: ``h`` is not a number, or its value is known and not positive and finite.
     """
     if h is None:
         return default
@@ -73,12 +74,12 @@ class Stepper(Protocol[CarryT]):
     """
 
     mean_velocity: ClassVar[bool] = False
-    """Whether velocities between steps are the means over the steps before, so that they are those
-    of half a step ago."""
+    """Whether the velocities of a state are those in the middle of the step that led to it, the
+    mean over that step."""
 
     @property
     def h(self) -> float:
-        """Length of a step where none is given [s]."""
+        """Default length of a step [s]."""
         ...
 
     def init(self, model: Model, state: State | CarryT) -> CarryT:

@@ -9,7 +9,7 @@ from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 
 EulerStepper = EulerImplicitLinearized | EulerImplicitProjected
-"""Steppers that solve one cone problem for velocities in a step."""
+"""Steppers that solve one cone problem for the velocities after a step."""
 SolvedStepper = EulerStepper | AlphaScheme | RungeKutta4
 """Steppers with the settings h, law, solver and stop."""
 

@@ -46,11 +46,12 @@ from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
 ROUNDED = 2 / 3
-"""Power of the machine epsilon, times the coordinates, up to which a change may be rounding: nodes'
-positions have the rounding errors of metres, strains are their differences in short elements."""
+"""Exponent of the machine epsilon: changes up to that power of it, times the size of the
+coordinates, may be rounding. Positions of nodes have the rounding errors of metres, but strains are
+their differences over short elements."""
 SWEEPS = 2
-"""Number of times that smooth motion and impulses are found in turn. The first has smooth forces
-without what impulses change; the second leaves of that a part of order h³."""
+"""Number of times that smooth motion and impulses are solved in turn. The first time, the smooth
+forces do not see the impulses; after the second the error of that is of order h³."""
 
 
 @jax.tree_util.register_dataclass
@@ -70,14 +71,14 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
     """Implicit steps of second order, with hard contact at velocity level.
 
     The smooth part of the motion, M v̇ = f (:mod:`jaxccp.dynamics.second_order.smooth_motion`) with
-    loops of joints as constraints, is solved by Newton's method on generalised coordinates, whose
-    rotations are updated on the group (Arnold & Brüls, Multibody Syst. Dyn. 18, 2007; Brüls,
-    Cardona & Arnold, Mech. Mach. Theory 48, 2012). Velocities jump by the impulses of hard
-    contacts, limits and dry friction, found from one cone problem (Chen, Acary, Virlez & Brüls,
-    IJNME 96, 2013), and errors of positions are projected out of them (Brüls, Acary & Cardona,
-    CMAME 281, 2014). Lasting impulses act in the middle of the step and impacts when they happen,
-    so that rest, rolling and sliding are of second order too. ``report.newton`` is the report of
-    the iterations.
+    loops of joints as constraints, is solved by Newton's method on generalised coordinates, with
+    Lie group updates of rotations (Arnold & Brüls, Multibody Syst. Dyn. 18, 2007; Brüls, Cardona &
+    Arnold, Mech. Mach. Theory 48, 2012). The impulses of hard contacts, limits and dry friction
+    come from one cone problem and change the velocities instantaneously (Chen, Acary, Virlez &
+    Brüls, IJNME 96, 2013); errors of positions are projected out (Brüls, Acary & Cardona, CMAME
+    281, 2014). Impulses of lasting contacts act in the middle of the step, those of impacts when
+    they happen, so that rest, rolling and sliding are of second order too. ``report.newton`` is the
+    report of Newton's iterations.
     """
 
     @property
@@ -86,7 +87,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         raise NotImplementedError
 
     def init(self, model: Model, state: State | AlphaCarry) -> AlphaCarry:
-        """Return the carry that a sequence of steps starts from, or goes on from, as
+        """Return the carry for the first step of a sequence; see
         :meth:`jaxccp.EulerImplicitLinearized.init`.
 
         Args:
@@ -236,7 +237,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         force: Array | None,
         h: StepLength,
     ) -> tuple[AlphaCarry, StepReport]:
-        """Return the carry and the report of a step that leads to ``end``."""
+        """Return the carry and the report of a step that ends at ``end``."""
         velocity = end.velocity
         after = integrate_configuration(model, inputs_at_end, end.displacement, velocity)
         projected = None
@@ -257,7 +258,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
 
 
 def _rounding(state: State) -> Float[Array, ""]:
-    """Return the size of rounding errors of coordinates [m, slopes as they are]."""
+    """Return the magnitude of rounding errors of coordinates [m; slopes have no unit]."""
     coordinates = [state.position, *(family_state.q for family_state in state.families)]
     largest = jnp.stack([jnp.max(jnp.abs(x), initial=0.0) for x in coordinates]).max()
     return float(jnp.finfo(largest.dtype).eps) ** ROUNDED * lax.stop_gradient(largest)

@@ -19,18 +19,18 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StepEnd:
-    """End of a step for given accelerations and impulses."""
+    """State at the end of a step for given accelerations and impulses."""
 
     lag: Float[Array, " nv"]
-    """Scheme's acceleration a⁺ less v̇⁺ [m/s², rad/s²]."""
+    """The scheme's acceleration a⁺ minus v̇⁺ [m/s², rad/s²]."""
     velocity: Float[Array, " nv"]
     """Generalised velocities [m/s, rad/s]."""
     displacement: Float[Array, " nv"]
-    """Displacement of the pose over the step [m, rad]."""
+    """Displacement of the pose in the step [m, rad]."""
 
 
 class Coefficients(NamedTuple):
-    """Coefficients of a scheme.
+    """Coefficients of a scheme of the generalised-α family.
 
     (1 − α_m) a⁺ + α_m a = (1 − α_f) v̇⁺ + α_f v̇, v⁺ = v + h ((1 − γ) a + γ a⁺) and q⁺ = q + h v +
     h² ((½ − β) a + β a⁺).
@@ -71,13 +71,13 @@ class Coefficients(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AlphaCarry:
-    """A state, and what the next step needs of the one that led to it."""
+    """A state, with what the next step needs of the step that led to it."""
 
     state: State
     """The state."""
     warm_start: WarmStart
     """Impulses from which the next solve starts."""
     lag: Float[Array, " nv"]
-    """Scheme's acceleration a less v̇ [m/s², rad/s²]."""
+    """The scheme's acceleration a minus v̇ [m/s², rad/s²]."""
     smooth: ContactMemory | None = None
-    """Memory of smooth contacts; None where the laws need none."""
+    """Memory of smooth contacts; None if the laws need none."""

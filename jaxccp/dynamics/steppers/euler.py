@@ -23,10 +23,11 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
     """Semi-implicit time stepping with hard contact at velocity level.
 
     Stewart & Trinkle, IJNME 39 (1996); Anitescu, Math. Program. 105 (2006), for the convex law.
-    Velocities first (gravity, applied forces, contact impulses), then poses with the new
-    velocities. First order; conserves linear and angular momentum to rounding, and the energy
-    of torque-free rotation. Penetration is undone through the velocities, with which bodies may
-    depart: ``StepReport.recovery`` says how fast, and what helps.
+    First the velocities are computed (gravity, applied forces, contact impulses), then the poses
+    with the new velocities. It is of first order; it conserves linear and angular momentum to
+    rounding, and the energy of torque-free rotation. Penetration is undone through the velocities,
+    with which bodies may separate: ``StepReport.recovery`` tells at which speed, and what to do
+    about it.
     """
 
     def advance(

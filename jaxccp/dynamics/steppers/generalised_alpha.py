@@ -9,11 +9,11 @@ from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 @dataclass(frozen=True)
 class GeneralisedAlpha(AlphaScheme):
     """The generalised-α method of Chung & Hulbert, J. Appl. Mech. 60 (1993): second order, with the
-    least damping of slow motion for that of fast motion."""
+    least damping of slow motion for a given damping of fast motion."""
 
     radius: float = 0.8
-    """Spectral radius ρ∞ in [0, 1], the factor of a step on what is much faster than it: 1 damps
-    nothing."""
+    """Spectral radius ρ∞ in [0, 1]: the factor by which one step damps motion much faster than the
+    step; 1: no damping."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

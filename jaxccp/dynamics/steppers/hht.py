@@ -9,10 +9,10 @@ from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 @dataclass(frozen=True)
 class HHT(AlphaScheme):
     """The method of Hilber, Hughes & Taylor, Earthquake Eng. Struct. Dyn. 5 (1977): second order,
-    with damping of what is faster than the step."""
+    with damping of motion faster than the step."""
 
     alpha: float = -0.2
-    """α in [−1/3, 0]: the nearer to 0, the less damping."""
+    """α in [−1/3, 0]; values closer to 0 damp less."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 @dataclass(frozen=True)
 class Newmark(AlphaScheme):
     """Newmark's method (Newmark, J. Eng. Mech. Div. ASCE 85, 1959): of second order for γ = 1/2,
-    else of first."""
+    otherwise of first order."""
 
     gamma: float = 0.6
     """γ, at least 1/2."""
@@ -31,7 +31,7 @@ class Newmark(AlphaScheme):
 
 @dataclass(frozen=True)
 class Trapezoidal(AlphaScheme):
-    """The trapezoidal rule, γ = 1/2 and β = 1/4: second order without damping."""
+    """The trapezoidal rule, γ = 1/2 and β = 1/4: of second order, without damping."""
 
     @property
     def coefficients(self) -> Coefficients:

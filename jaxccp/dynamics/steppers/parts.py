@@ -36,25 +36,25 @@ _Tree = TypeVar("_Tree")
 
 @dataclass(frozen=True)
 class AssembledStep:
-    """The problem of one step, and what it was made from."""
+    """The problem of one step, and the data that it was assembled from."""
 
     model: Model
     """The model."""
     state: State
-    """Before the step."""
+    """State before the step."""
     contacts: Contacts
     """Contacts at the start of the step."""
     distant: Bool[Array, " c"] | None
-    """Which of them only the derivative sees; None: none."""
+    """Mask of the contacts that only the derivative sees; None if there are none."""
     warm_start: WarmStart
-    """Impulses of the steps before."""
+    """Impulses of earlier steps."""
     motion: JointMotion | None
-    """Motion of the joints at the start of the step; None where there are none."""
+    """Motion of the joints at the start of the step; None without joints."""
     system: MaximalSystem | ReducedSystem
     """The problem, in maximal or in reduced coordinates."""
     smooth: SmoothForces | None
-    """Forces of smooth contacts at the start of the step, which act as applied forces; None where
-    there are none."""
+    """Forces of smooth contacts at the start of the step, which are applied forces of the step;
+    None if there are none."""
     control: Float[Array, " nm"] | None
     """Control of each actuator."""
 
@@ -148,7 +148,7 @@ def solve_step(settings: Settings, step: AssembledStep) -> tuple[Solution, Outco
 
 
 def correct_velocities(step: AssembledStep, outcome: Outcome, corrections: int) -> Outcome:
-    """Correct the velocities so that joints are closed after the step.
+    """Correct the velocities so that joints will be closed after the step.
 
     Args:
         step: the assembled step.
@@ -162,7 +162,7 @@ def correct_velocities(step: AssembledStep, outcome: Outcome, corrections: int) 
 
 
 def integrate_step(step: AssembledStep, outcome: Outcome) -> State:
-    """Return the state after the step, with the poses to which its velocities lead.
+    """Return the state after the step, with poses integrated from its velocities.
 
     Args:
         step: the assembled step.
@@ -182,8 +182,7 @@ def integrate_step(step: AssembledStep, outcome: Outcome) -> State:
 
 
 def pack_carry(step: AssembledStep, outcome: Outcome, after: State) -> ImpulseCarry:
-    """Return the carry of the next step: the state, the impulses, and the memory of smooth
-    contacts.
+    """Return the carry for the next step: state, impulses, and memory of smooth contacts.
 
     Args:
         step: the assembled step.
@@ -247,7 +246,7 @@ def report_step(
 def mask_invalid(
     settings: ConeSettings, carry: _Tree, report: StepReport
 ) -> tuple[_Tree, StepReport]:
-    """Set the derivatives of a step to zero where they are invalid, if the stepper says so.
+    """Set invalid derivatives of a step to zero, if the stepper's ``gradient`` is ``"converged"``.
 
     Args:
         settings: the stepper; with ``gradient="converged"`` invalid derivatives are masked.

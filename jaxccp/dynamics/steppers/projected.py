@@ -22,27 +22,29 @@ from jaxccp.dynamics.steppers.settings import ImpulseCarry, Settings
 from jaxccp.model.model import Model
 
 CORRECTIONS = 4
-"""Number of corrections of the velocities; each leaves h ω of the errors of the one before. The
-rest is projected out of the positions, at the expense of angular momentum."""
+"""Number of corrections of the velocities; each reduces the errors by a factor of about h ω. The
+remaining errors are projected out of the positions, which costs angular momentum."""
 
 
 @dataclass(frozen=True)
 class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
-    """The step of :class:`jaxccp.EulerImplicitLinearized`, after which joint errors and penetration
-    are projected out of the positions.
+    """The step of :class:`jaxccp.EulerImplicitLinearized`, followed by a projection of joint errors
+    and penetration out of the positions.
 
-    The difference between a chord of length h and its arc is not left to the next step, as in
-    Chrono's ``EULER_IMPLICIT_PROJECTED``: joints are closed to the tolerance of the solver, in m.
-    Before the poses move, the velocities are corrected, along the joints' present rows, by the
-    errors to which they would lead: that is SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys.
-    23, 1977), which keeps momentum, and energy over long times. The projections of the new poses,
-    of contacts and limits above all, are no velocity: bodies that overlap are moved apart at once
-    and stay at rest, whatever the model's recovery speed. Without elimination there are only these,
-    and joints lose energy.
+    Moving in a straight line over a step h leaves an error to the arc of a joint. It is not left to
+    the next step, as in Chrono's ``EULER_IMPLICIT_PROJECTED``: joints are closed to the tolerance
+    of the solver, in m.
+
+    Before the poses change, the velocities are corrected along the joints' rows at the start of the
+    step, by the errors that they would lead to (SHAKE, Ryckaert, Ciccotti & Berendsen, J. Comput.
+    Phys. 23, 1977). This keeps momentum, and energy over long times. The projections of the new
+    poses, mainly for contacts and limits, do not change velocities: bodies that overlap are
+    separated at once and remain at rest, whatever the model's recovery speed is. Without
+    ``eliminate`` there are only projections, and joints lose energy.
     """
 
     projections: int = 1
-    """Number of Newton steps on the positions."""
+    """Number of Newton steps of the projection."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,7 +60,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         *,
         h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        """Take one step of a sequence, as :meth:`jaxccp.EulerImplicitLinearized.advance` does.
+        """Take one step of a sequence; see :meth:`jaxccp.EulerImplicitLinearized.advance`.
 
         Args:
             model: the model.

@@ -35,13 +35,13 @@ NODES, WEIGHTS = np.array([0.0, 0.5, 0.5, 1.0]), np.array([1.0, 2.0, 2.0, 1.0]) 
 class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
     """Explicit steps of fourth order, for models without hard contacts, limits and dry friction.
 
-    Rotations are updated on the group: stages are increments of the poses at the start of the step
-    (Munthe-Kaas, BIT 38, 1998). Loops are closed by projection; of ``ConeSettings`` only ``solver``
-    and ``stop`` matter, and these to it alone.
+    Rotations have Lie group updates: stages are increments of the poses at the start of the step
+    (Munthe-Kaas, BIT 38, 1998). Loops are closed by projection, the only use of the settings
+    ``solver`` and ``stop``; other settings but ``h`` have no effect.
     """
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
-        """Return the carry that a sequence of steps starts from, or goes on from.
+        """Return the carry for the first step of a sequence; given a carry, continue its sequence.
 
         Args:
             model: the model.

@@ -25,26 +25,28 @@ from jaxccp.model.state import State
 Coordinates = Literal["reduced", "maximal"]
 """Coordinates in which a step is solved."""
 SmoothStepping = Literal["explicit", "implicit"]
-"""How a step treats forces of smooth contacts."""
+"""Treatment of the forces of smooth contacts in a step."""
 
 STACK_SOLVER, STACK_MIN_BODIES = GradientNewton(eager=True), 4
-"""Algorithm where so many free bodies or more may be stacked: ten boxes a millimetre askew take
-APGD 120 iterations a step at rest, and this one 0.4 (float32, to 1e-4 m/s)."""
+"""Default algorithm if at least this many free bodies can be stacked. Ten boxes a millimetre out of
+line, at rest, take 120 iterations a step with APGD, and 0.4 with this one (float32, to 1e-4 m/s).
+"""
 MAX_IMPLICIT_DOFS = 300
-"""Most degrees of freedom of rigid bodies in steps implicit in smooth contact."""
+"""Maximum number of degrees of freedom of rigid bodies in steps that are implicit in smooth
+contact."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ImpulseCarry:
-    """A state, and the impulses of the step that led to it."""
+    """A state, with the impulses of the step that led to it."""
 
     state: State
     """The state."""
     warm_start: WarmStart
     """Impulses from which the next solve starts."""
     smooth: ContactMemory | None = None
-    """Memory of smooth contacts; None where the laws need none."""
+    """Memory of smooth contacts; None if the laws need none."""
 
 
 @dataclass(frozen=True)
@@ -52,26 +54,28 @@ class ConeSettings:
     """Settings of steppers that solve cone problems for velocities."""
 
     h: float = 1e-3
-    """Length of a step where ``advance`` is given none [s]."""
+    """Default length of a step [s], if ``advance`` is given none."""
     law: Law = "ccp"
     """Contact law: convex ("ccp") or Coulomb's ("ncp")."""
     solver: Solver | str | None = None
-    """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where there
-    are joints, since mechanisms are stiff; with ``eager`` where four free bodies or more may be
-    stacked on each other's faces; APGD for fewer ones and balls, and where many are free."""
+    """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: APGD for more free bodies
+    than one mass matrix may have; else GradientNewton for models with joints or families, since
+    mechanisms are stiff; else GradientNewton with ``eager`` if four free bodies or more can be
+    stacked on flat faces; else APGD."""
     stop: Stop = field(default_factory=Stop)
-    """When the algorithm stops."""
+    """Stopping criterion of the algorithm."""
     contact_data: bool = False
-    """Whether the report has every contact: point, normal, force, bodies, gap, stick or slip."""
+    """Whether the report has data of every contact: point, normal, force, bodies, gap, sticking or
+    sliding."""
     gradient: Gradient = "always"
-    """Derivative of the solve. ``"converged"``: a step that has not converged has derivative zero
-    in everything, the state before it included; see :func:`jaxccp.ccp.solve`. A
-    :class:`jaxccp.Relaxed` also sees contacts that are about to close, open or slide, and those at
-    a distance."""
+    """Derivative of the solve (:func:`jaxccp.ccp.solve`). With ``"converged"`` a step that has not
+    converged has derivative zero in everything, including the state before it. A
+    :class:`jaxccp.Relaxed` also sees contacts that are about to close, open or slide, and contacts
+    at a distance."""
     unique: bool = False
-    """Whether redundant contacts that slide share their load as those of vanishing compliance do,
-    so that the motion under Coulomb's law, and its derivative under both, do not depend on solver
-    and warm start (:mod:`jaxccp.ccp.redundancy`). A step may then take twice the time."""
+    """Whether redundant sliding contacts share their load as contacts of vanishing compliance do.
+    The motion under Coulomb's law, and its derivative under both laws, then do not depend on solver
+    and warm start (:mod:`jaxccp.ccp.redundancy`). A step may take twice the time."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:
@@ -85,7 +89,7 @@ class ConeSettings:
         return True
 
     def algorithm(self, model: Model) -> Solver:
-        """Return ``solver``, or the algorithm that is best for a model where that is None."""
+        """Return ``solver``, or the default algorithm for a model if it is None."""
         if self.solver is not None:
             return resolved(self.solver)
         topology = model.topology
@@ -101,20 +105,22 @@ class Settings(ConeSettings):
     """Settings of steppers that solve one cone problem for the velocities after the step."""
 
     coordinates: Coordinates = "reduced"
-    """``"reduced"``: joints that form trees give degrees of freedom, and never open; rows that
-    close loops and set tendon lengths are solved for beforehand. ``"maximal"``: six for every body,
-    and joints are equality rows. Models with more than 100 degrees of freedom always take the
-    latter."""
+    """``"reduced"``: joints that form trees are degrees of freedom and never open; the rows that
+    close loops and set tendon lengths are eliminated. ``"maximal"``: six velocities for every body,
+    and joints are equality rows. The latter are always used without joints and families, and for
+    more than 100 degrees of freedom of rigid bodies, not counting the bodies without joints of
+    large models."""
     eliminate: bool = True
-    """In maximal coordinates, whether to solve for the equality rows of the joints beforehand,
-    which leaves contacts, limits and other rows with bounds to the solver. False: it iterates over
-    all rows, and coordinates are maximal."""
+    """Whether to eliminate the equality rows of joints in maximal coordinates, which leaves
+    contacts, limits and other rows with bounds to the solver. False: the solver iterates over all
+    rows, in maximal coordinates."""
 
     smooth_contact: SmoothStepping = "explicit"
     """``"explicit"``: forces of smooth contacts are those at the start of a step, which must be
-    short beside an impact. ``"implicit"``: they are linear in the velocities at its end, with their
-    K and R in H = M + h R + h² K: stable at any step, and damped more the longer it is. Coordinates
-    are then reduced, with one dense matrix of all velocities."""
+    short compared with an impact. ``"implicit"``: they are linear in the velocities at the end of
+    the step, with stiffness K and damping R in H = M + h R + h² K; this is stable for any step,
+    with more damping for longer steps. Coordinates are then reduced, with one dense matrix over all
+    velocities."""
 
     mean_velocity: ClassVar[bool] = True
 
@@ -142,8 +148,8 @@ class Settings(ConeSettings):
         return requested and (reduced.reducible(model.topology) or self.is_contact_implicit(model))
 
     def stepping_model(self, model: Model) -> Model:
-        """Return the model as steps take it: where they are implicit in smooth contact, all rigid
-        bodies have one mass matrix."""
+        """Return the model as steps use it: with one mass matrix for all rigid bodies if steps are
+        implicit in smooth contact."""
         if not self.is_contact_implicit(model):
             return model
         return replace(model, topology=replace(model.topology, dense=MAX_IMPLICIT_DOFS))
@@ -170,10 +176,10 @@ class Settings(ConeSettings):
         return True
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
-        """Return the carry that a sequence of steps starts from, or goes on from.
+        """Return the carry for the first step of a sequence; given a carry, continue its sequence.
 
-        The joint coordinates become those that the poses of the bodies have. There are no impulses,
-        or those of a carry, with the capacity for contacts that this model has.
+        Joint coordinates are computed from the poses of the bodies. The initial impulses are zero,
+        or those of the given carry, resized to this model's capacity for contacts.
 
         Args:
             model: the model.
