@@ -83,7 +83,7 @@ class SimulationPlan:
         frames."""
         torques = tuple(self._target(name) for name in self.roles.torques)
         motions = tuple(self._target(name) for name in self.roles.motions)
-        subject, _ = with_frames(subject, self._frames)
+        subject, _ = with_frames(self.settings.simulated(subject), self._frames)
         return with_drives(subject, torques, motions, self.settings.h, self._inertia)
 
     def stepper(self) -> Stepper:

@@ -103,7 +103,7 @@ class Simulate:
         Raises:
             ValueError: the recordings have nothing to compare, or differ in what they have.
         """
-        return SimulationPlan(self, self.simulated(subject), recordings)
+        return SimulationPlan(self, subject, recordings)
 
     def simulated(self, subject: Subject) -> Subject:
         """Return a subject whose model has the recovery speed of the simulations.

@@ -36,7 +36,7 @@ class TossSimulation(Simulate):
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> "TossPlan":
         """Return the plan that computes the residuals of these recordings."""
-        return TossPlan(self, self.simulated(subject), recordings)
+        return TossPlan(self, subject, recordings)
 
 
 class TossPlan(SimulationPlan):
