@@ -69,7 +69,7 @@ def page(results: dict) -> None:
     for which, errors in results["errors"].items():
         cells = " | ".join(f"{errors[name]:.3g}" for name in names)
         lines.append(f"| {which} | {cells} |")
-    lines += ["", "Directions that are told worst:", ""]
+    lines += ["", "Directions that are determined worst:", ""]
     for which, title in (("all_pushes", "all pushes"), ("slow_pushes", "slow pushes alone")):
         lines += [f"- {title}: {text}" for text in results[which]["weakest"]]
     lines += ["", "![Measured and simulated pushes](pushes.png)", ""]

@@ -93,7 +93,7 @@ def _told(found: Identifiability) -> dict:
         "deviation": found.deviation.tolist(),
         "alone": found.alone.tolist(),
         "weakest": [f"{one.text} ({one.deviation:.3g} scales)" for one in found.directions[:2]],
-        "untold": [one.text for one in found.untold],
+        "poorly_determined": [one.text for one in found.poorly_determined],
     }
 
 

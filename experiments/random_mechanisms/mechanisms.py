@@ -64,11 +64,11 @@ class Mechanism:
         the foot's, else gear and scale of a control."""
         if self.contact:
             floor = Parameter('shapes["floor"].friction', initial=0.01, prior=NARROW, scale=0.1)
-            return [floor], ("floor", "not told")
+            return [floor], ("floor", "not determined")
         joint = self.joints[-1]
         gear, scale = f'actuators["{joint}"].gear', f'channels["control*{joint}*"].scale'
         paths = (gear, scale) if gear not in self.true else (scale,)
-        words = f'actuators["{joint}"]', "channels", "told only as a"
+        words = f'actuators["{joint}"]', "channels", "determined only as a"
         return [Parameter(path, prior=NARROW, scale=0.1) for path in paths], words
 
 

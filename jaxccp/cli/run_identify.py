@@ -161,7 +161,7 @@ def _table(identified: Identified, truth: dict[str, float]) -> Table:
         table.add_column(title, justify="right")
     rows = zip(settings.names, identified.initial, values, identified.standard_error, strict=True)
     for name, start, value, error in rows:
-        spread = f"{error:.2g}" if np.isfinite(error) else "not told by the data"
+        spread = f"{error:.2g}" if np.isfinite(error) else "not determined by the data"
         cells = [f"{start:.5g}", f"{value:.5g}", spread]
         cells += [f"{truth[name]:.5g}" if name in truth else "–"] if truth else []
         table.add_row(name, UNITS.get(name, "–"), *cells)

@@ -268,7 +268,7 @@ def _print(
     for head in ("initial", "identified", "± 95 %"):
         table.add_column(head, justify="right")
     for name, entry in report["parameters"].items():
-        wide = "not told" if entry["interval_95"] is None else f"{entry['interval_95']:.2g}"
+        wide = "not determined" if entry["interval_95"] is None else f"{entry['interval_95']:.2g}"
         value = "not finite" if entry["value"] is None else f"{entry['value']:.5g}"
         table.add_row(escape(name), f"{entry['initial']:.5g}", value, wide)
     console.print(table)

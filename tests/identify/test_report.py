@@ -180,7 +180,7 @@ def test_values_are_read_back(fit, report):
     covariance = fit.uncertainty.covariance
     expected = covariance[0, 2] / np.sqrt(covariance[0, 0] * covariance[2, 2])
     assert correlation[0, 2] == pytest.approx(expected)
-    assert content["identifiability"] == [one.text for one in fit.identifiability.untold]
+    assert content["identifiability"] == [one.text for one in fit.identifiability.poorly_determined]
     still = Problem(
         fit.problem.cases[0].mechanism,
         fit.problem.cases[0].recordings,

@@ -120,7 +120,7 @@ def _missing(recording: Recording) -> list[str]:
     if not empty:
         return []
     return [
-        f"recording {recording.name!r}: all samples of {', '.join(empty)} are NaN: they tell "
+        f"recording {recording.name!r}: all samples of {', '.join(empty)} are NaN: they say "
         "nothing, and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
     ]
 

@@ -1,4 +1,4 @@
-"""Plan what to record next: the motion that tells most about parameters, within limits."""
+"""Plan what to record next: the motion that determines the parameters best, within limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Compute what a motion tells about parameters and how far it uses its limits, with derivatives."""
+"""Compute the information of a motion about parameters and its use of limits, with derivatives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

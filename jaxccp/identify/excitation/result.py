@@ -53,7 +53,7 @@ class Weakness:
     def __str__(self) -> str:
         """Return the improvement by the motion in words."""
         if not np.isfinite(self.after):
-            return f"{self.text}, and no motion tells it"
+            return f"{self.text}, and no motion determines it"
         return f"{self.text}; with this motion to {self.after:.2g} scales"
 
 
@@ -213,8 +213,8 @@ def _weaknesses(search: "Search", gained: np.ndarray) -> tuple[Weakness, ...]:
         text = direction_text(
             vector, spread, search.program.names, search.program.scale, search.theta
         )
-        untold = vector @ null @ vector > 1e-6
-        later = np.inf if untold else float(np.sqrt(vector @ covariance @ vector))
+        undetermined = vector @ null @ vector > 1e-6
+        later = np.inf if undetermined else float(np.sqrt(vector @ covariance @ vector))
         out.append(Weakness(text, float(spread), later))
     return tuple(out)
 

@@ -1,4 +1,4 @@
-"""Search for the motion that tells most: random motions, the best of which is improved."""
+"""Search for the most informative motion: random motions, the best of which is improved."""
 
 from typing import TYPE_CHECKING, NamedTuple
 

@@ -27,7 +27,7 @@ class Gaps:
         self.joined = joined
         self._told = np.roll(deviation, -1, axis=0)
         self.spread = np.ones(deviation.shape[1])
-        """Standard deviation of each coordinate's and each rate's gaps, over what was told."""
+        """Standard deviations of the gaps relative to the given ones, at least 1."""
 
     def weight(self, segment: int) -> Float[np.ndarray, " x"]:
         """Return the inverse standard deviations of the gap after a segment."""

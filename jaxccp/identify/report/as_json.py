@@ -52,7 +52,7 @@ def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
             for entry in curves
             for name, (error, unit) in entry.rms.items()
         },
-        "identifiability": [entry.text for entry in open_directions.untold],
+        "identifiability": [entry.text for entry in open_directions.poorly_determined],
         "notes": list(fit.notes),
         "warnings": list(problem.warnings),
         "loss": {"first": finite(losses[0]), "last": finite(losses[-1])},

@@ -53,7 +53,11 @@ def page(
     sections = [
         ("parameters", "Parameters", _parameters(content)),
         ("bodies", "Bodies", _bodies(fit)),
-        ("told", "What the recordings tell", _identifiability(content) + base_section(content)),
+        (
+            "determined",
+            "What the recordings determine",
+            _identifiability(content) + base_section(content),
+        ),
         ("profiles", "Profile likelihoods", profile_section(content)),
         ("next", "What to record next", next_section(content)),
         ("correlations", "Correlations", _correlations(fit)),
@@ -92,7 +96,7 @@ def _cards(content: dict[str, Any], ended: str) -> str:
         (_number(loss["last"]), f"loss, from {_number(loss['first'])}"),
         (content["iterations"], f"iterations; {ended}"),
         (content["evaluations"], "evaluations"),
-        (len(content["identifiability"]), "combinations not told"),
+        (len(content["identifiability"]), "combinations poorly determined"),
     ]
     return "".join(
         f'<div class="card"><b>{escape(str(value))}</b><span>{escape(label)}</span></div>'
@@ -111,7 +115,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], marked: Sequence[
         cells = f'<td class="name">{escape(row[0])}</td>'
         cells += "".join(f"<td>{escape(entry)}</td>" for entry in row[1:])
         lines.append(cells)
-    classes = [""] + [' class="untold"' if entry else "" for entry in marked or [False] * len(rows)]
+    classes = [""] + [
+        ' class="undetermined"' if entry else "" for entry in marked or [False] * len(rows)
+    ]
     body = "\n".join(f"<tr{kind}>{line}</tr>" for kind, line in zip(classes, lines, strict=True))
     return f'<div class="scroll"><table>\n{body}\n</table></div>'
 
@@ -120,7 +126,7 @@ def _parameters(content: dict[str, Any]) -> str:
     rows, marked = [], []
     for name, entry in content["parameters"].items():
         low, high = entry["interval"]
-        interval = "not told" if low is None else f"{low:.5g} … {high:.5g}"
+        interval = "not determined" if low is None else f"{low:.5g} … {high:.5g}"
         at = [word for word in ("lower", "upper") if entry[word] == entry["value"]]
         bounds = [
             "−∞" if entry["lower"] is None else f"{entry['lower']:.4g}",
@@ -167,7 +173,7 @@ def _bodies(fit: "Fit") -> str:
 
 def _identifiability(content: dict[str, Any]) -> str:
     if not content["identifiability"]:
-        return "<p>All combinations of parameters are told.</p>"
+        return "<p>All combinations of parameters are determined.</p>"
     lines = "".join(f"<li>{escape(entry)}</li>" for entry in content["identifiability"])
     return f"<p>Without priors, the recordings leave these open:</p><ul>{lines}</ul>"
 

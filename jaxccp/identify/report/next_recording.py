@@ -98,15 +98,15 @@ def next_section(content: dict[str, Any]) -> str:
         weak = content["weakest"]
         if not weak:
             return (
-                f"<p>Every combination of parameters is told to better than {WEAK:g} of its scale: "
-                "nothing needs to be recorded for their sake.</p>"
+                f"<p>Every combination of parameters is determined to better than {WEAK:g} of "
+                "its scale: no more recordings are needed for them.</p>"
             )
         lines = "".join(f"<li>{escape(entry['text'])}</li>" for entry in weak)
         return (
-            "<p>These combinations are told worst, so that motions which change the residuals "
+            "<p>These combinations are determined worst; motions that change the residuals "
             f"along them are worth recording:</p><ul>{lines}</ul><p>For arms <code>"
-            "fit.excite(limits)</code> plans the motion that tells most; what no motion tells "
-            "needs a prior, another channel, or one parameter less.</p>"
+            "fit.excite(limits)</code> plans the motion that determines the parameters best; "
+            "what no motion determines needs a prior, another channel, or one parameter less.</p>"
         )
     rows = "".join(
         f'<tr><td class="name">{escape(name)}</td><td>{_number(entry["before"])}</td>'
@@ -123,7 +123,7 @@ def next_section(content: dict[str, Any]) -> str:
         "<p>The motion that was planned, and the standard errors predicted with it recorded:</p>"
         '<div class="scroll"><table><tr><th>parameter</th><th>now</th><th>with it</th></tr>'
         f"{rows}</table></div>"
-        + (f"<p>Of the combinations that are told worst:</p><ul>{lines}</ul>" if lines else "")
+        + (f"<p>The combinations that were determined worst:</p><ul>{lines}</ul>" if lines else "")
         + '<div class="scroll"><table><tr><th>greatest use of limits</th><th>value</th>'
         f"<th>limits</th></tr>{limits}</table></div>"
     )

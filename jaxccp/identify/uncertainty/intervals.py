@@ -48,7 +48,7 @@ class Identifiability:
     """The combinations that are determined, one for each base parameter."""
 
     @property
-    def untold(self) -> tuple[Direction, ...]:
+    def poorly_determined(self) -> tuple[Direction, ...]:
         """Combinations whose standard deviation exceeds the parameters' own scales."""
         return tuple(direction for direction in self.directions if direction.deviation > 1.0)
 
@@ -57,7 +57,9 @@ class Identifiability:
         lines = [f"{'parameter':48s} {'deviation':>11s} {'others known':>13s}"]
         for name, all_free, alone in zip(self.names, self.deviation, self.alone, strict=True):
             lines.append(f"{name:48s} {all_free:11.3g} {alone:13.3g}")
-        lines += [direction.text for direction in self.untold] or ["all combinations are told"]
+        lines += [direction.text for direction in self.poorly_determined] or [
+            "all combinations are determined"
+        ]
         return "\n".join(lines)
 
 
@@ -111,14 +113,16 @@ def direction_text(
 
     Args:
         vector: change of each parameter in its scale, of unit length.
-        spread: standard deviation of the combination in scales; infinite where nothing tells it.
+        spread: standard deviation of the combination in scales; infinite if it is not determined.
         names: names of the parameters.
         scale: a typical change of each.
         theta: values of the parameters.
     """
     parts = np.flatnonzero(np.abs(vector) > NAMED * np.abs(vector).max())
     parts = parts[np.argsort(-np.abs(vector[parts]))]
-    precision = "not told" if not np.isfinite(spread) else f"told to {spread:.2g} scales only"
+    precision = (
+        "not determined" if not np.isfinite(spread) else f"determined only to {spread:.2g} scales"
+    )
     if len(parts) == 1:
         return f"{names[parts[0]]} is {precision}"
     if len(parts) == 2:
@@ -127,7 +131,7 @@ def direction_text(
             what = "product" if relative[0] * relative[1] < 0 else "ratio"
             which = "ratio" if what == "product" else "common factor"
             return (
-                f"{names[parts[0]]} and {names[parts[1]]} are told only as a {what}: "
+                f"{names[parts[0]]} and {names[parts[1]]} are determined only as a {what}: "
                 f"their {which} is {precision}"
             )
     terms = " ".join(f"{vector[i]:+.2f} {names[i]}" for i in parts[:6])
