@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxccp import EulerImplicitLinearized, State, rollout_batch, use_all_cores
 from jaxccp.math import quaternion
-from jaxccp.scene.library import SCENES, batch
+from jaxccp.scenes.library import SCENES, batch
 
 TOSSES = 256
 

@@ -13,7 +13,8 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 ROOT = f"{PACKAGE}/__init__"
 LAYERS = (
     *("names", "content", "math", "ccp", "model", "flexible", "collision", "scene", "dynamics"),
-    *("sensors", "io", "viz", "identify", "envs", "testing", "api", ROOT, "cli", "__main__"),
+    *("sensors", "io", "viz", "scenes", "identify", "envs", "testing", "api", ROOT, "cli"),
+    "__main__",
 )
 # Beyond the order: describing bodies and finding contacts is independent of how forces are solved.
 FORBIDDEN = {

@@ -10,7 +10,7 @@ from jaxccp.identify.cube.errors import Errors
 from jaxccp.identify.cube.fit import Cube, CubeSettings, interval
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.simulation.toss_simulation import FIRST
-from jaxccp.scene.cube_toss import INERTIA, MASS, WIDTH
+from jaxccp.scenes.cube_toss import INERTIA, MASS, WIDTH
 
 SUBSTEPS = 8
 FRICTION, TIME_CONSTANT, DAMPING_RATIO, GROUND = 0.181, 0.007, 0.93, 0.0008

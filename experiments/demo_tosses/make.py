@@ -26,7 +26,7 @@ from jaxccp.identify.parameters.parameter import ParameterSet  # noqa: E402
 from jaxccp.identify.subject import Subject  # noqa: E402
 from jaxccp.io.output import write_npz  # noqa: E402
 from jaxccp.math import quaternion  # noqa: E402
-from jaxccp.scene.library import SCENES, batch  # noqa: E402
+from jaxccp.scenes.library import SCENES, batch  # noqa: E402
 
 SEED = 7
 TOSSES = 36

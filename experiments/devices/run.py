@@ -31,7 +31,7 @@ from jaxccp.ccp import SOLVERS, Law, Problem, Status, Stop, solve
 from jaxccp.dynamics import rollout
 from jaxccp.io import read_problem
 from jaxccp.model import Model, State
-from jaxccp.scene.library import SCENES, batch
+from jaxccp.scenes.library import SCENES, batch
 
 SEED = 0
 HERE = Path(__file__).resolve().parent

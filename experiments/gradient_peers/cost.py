@@ -29,7 +29,7 @@ import jax.numpy as jnp
 from experiments.gradient_peers.timing import seconds, temporary
 from experiments.throughput.scenes import robot
 from jaxccp import EulerImplicitLinearized, Model, State, Stop, fit_capacity, load, rollout
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.library import SCENES
 
 SEED, STEPS, BATCHES, LIMITS = 0, 100, (1, 64), (10, 1000)
 LEAD = {"cube": 230, "ant": 200, "stack": 20}

@@ -35,7 +35,7 @@ from jaxccp import (
 from jaxccp.ccp import Law
 from jaxccp.dynamics import rollout
 from jaxccp.scene import WORLD
-from jaxccp.scene.library import SCENES, batch
+from jaxccp.scenes.library import SCENES, batch
 
 SEED = 0
 H = 1e-3

@@ -32,7 +32,7 @@ import jax  # noqa: E402
 import jaxccp.cli.run_simulate  # noqa: E402, F401
 from jaxccp.ccp import APGD  # noqa: E402
 from jaxccp.dynamics import EulerImplicitLinearized, rollout  # noqa: E402
-from jaxccp.scene.library import SCENES  # noqa: E402
+from jaxccp.scenes.library import SCENES  # noqa: E402
 
 lap("importing jaxccp")
 model, state = SCENES["billiards"](jax.random.key(0))

@@ -40,9 +40,9 @@ SCENES = (
     "beam",
     "cloth-on-sphere",
 )
-"""Names of the scenes of ``jaxccp.scene.library``."""
+"""Names of the scenes of ``jaxccp.scenes.library``."""
 UrdfActuators = Literal["position", "torque"]
-"""Kinds of actuators, as in ``jaxccp.io.mjcf.urdf_actuators``."""
+"""Kinds of actuators, as in ``jaxccp.io.mjcf.urdf.actuators``."""
 MODEL_FILES = (".xml", ".mjcf", ".urdf")
 
 PARAMETERS = (

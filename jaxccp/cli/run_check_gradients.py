@@ -16,7 +16,7 @@ from jaxccp.cli.model_file import open_model
 from jaxccp.cli.options import Exit
 from jaxccp.dynamics import fit_capacity
 from jaxccp.dynamics.steppers import STEPPERS
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.library import SCENES
 from jaxccp.testing import GradientReport
 from jaxccp.testing import check_gradients as check
 

@@ -29,7 +29,7 @@ from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import save_trajectory, write_file, write_system
 from jaxccp.model import Model, State
-from jaxccp.scene.library import SCENES, batch
+from jaxccp.scenes.library import SCENES, batch
 
 UNCONVERGED = 0.01
 """Fraction of the samples that may miss the tolerance in a run that counts as converged."""

@@ -21,7 +21,7 @@ from jaxccp.io import load_trajectory, write_file
 from jaxccp.io.arrays import Arrays
 from jaxccp.model import Model, State
 from jaxccp.names import index
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.library import SCENES
 
 RATE = 60.0
 """Number of instants per second that are kept of a simulation [1/s]."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.collision.core import FACETED, ROUND, SMOOTH, Core
-from jaxccp.collision.corners import BOX_FACES, CORNERS
+from jaxccp.collision.kernels.corners import BOX_FACES, CORNERS
 from jaxccp.collision.manifold import Geometry
 
 _NO_FACES = np.zeros((1, 3), np.int32)

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jaxccp.collision.box_box import box_box
-from jaxccp.collision.capsule_contact import capsule_box, capsule_capsule
-from jaxccp.collision.clip import POINTS
-from jaxccp.collision.convex_contact import face_contact, point_contact
 from jaxccp.collision.cores import CORES
-from jaxccp.collision.manifold import Geometry, Manifold
-from jaxccp.collision.plane_contact import (
+from jaxccp.collision.kernels.box_box import box_box
+from jaxccp.collision.kernels.capsule_contact import capsule_box, capsule_capsule
+from jaxccp.collision.kernels.clip import POINTS
+from jaxccp.collision.kernels.convex_contact import face_contact, point_contact
+from jaxccp.collision.kernels.plane_contact import (
     plane_box,
     plane_capsule,
     plane_convex,
@@ -17,9 +16,10 @@ from jaxccp.collision.plane_contact import (
     plane_ellipsoid,
     plane_sphere,
 )
-from jaxccp.collision.sphere_contact import sphere_box, sphere_capsule, sphere_sphere
-from jaxccp.collision.terrain import terrain
-from jaxccp.collision.terrain_sphere import terrain_sphere
+from jaxccp.collision.kernels.sphere_contact import sphere_box, sphere_capsule, sphere_sphere
+from jaxccp.collision.kernels.terrain import terrain
+from jaxccp.collision.kernels.terrain_sphere import terrain_sphere
+from jaxccp.collision.manifold import Geometry, Manifold
 
 
 class Pair(NamedTuple):

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.dynamics.steppers.settings import ImpulseCarry
 from jaxccp.envs.spec import Spec
 from jaxccp.model.model import Model
-from jaxccp.scene.draw import Key
+from jaxccp.scenes.draw import Key
 
 
 @jax.tree_util.register_dataclass

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PyTree
 from jaxccp.envs.env import Env
 from jaxccp.model.model import Model
 from jaxccp.names import unknown
-from jaxccp.scene.draw import Key
+from jaxccp.scenes.draw import Key
 
 Randomise = Callable[[Key, Model], Model]
 """A function from a random key and a model to another model of the same topology."""

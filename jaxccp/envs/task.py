@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.problem import Law
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.scene.draw import Key
+from jaxccp.scenes.draw import Key
 
 
 @dataclass(frozen=True)

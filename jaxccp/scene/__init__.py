@@ -1,4 +1,4 @@
-"""Building models, and the built-in scenes."""
+"""Building models of bodies, shapes, joints and flexible bodies."""
 
 from jaxccp.scene.builder import WORLD, ModelBuilder, contact_capacity
 from jaxccp.scene.shafts import add_shaft

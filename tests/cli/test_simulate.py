@@ -18,7 +18,7 @@ from jaxccp.io import load_trajectory, read_problem
 from jaxccp.model import Material, Model, Plane, Sphere, State
 from jaxccp.model.smooth import SmoothCoefficients, SmoothLaws
 from jaxccp.scene import ModelBuilder
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.library import SCENES
 from tests.ccp.compiled import solve
 
 

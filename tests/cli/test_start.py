@@ -21,8 +21,8 @@ from jaxccp.cli import app, known_names
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.settings import Settings, SmoothStepping
 from jaxccp.identify.cube import fit as cube
-from jaxccp.io.mjcf.urdf_actuators import UrdfActuators
-from jaxccp.scene.library import SCENES
+from jaxccp.io.mjcf.urdf.actuators import UrdfActuators
+from jaxccp.scenes.library import SCENES
 from jaxccp.testing import INPUTS
 from tests.io import problem_files as files
 

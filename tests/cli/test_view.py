@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from jaxccp.cli import app
 from jaxccp.io import Recording, save_trajectory
 from jaxccp.model import Model, State
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.library import SCENES
 
 viser = pytest.importorskip("viser")
 mujoco = pytest.importorskip("mujoco")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from jaxccp.collision.box_box import box_box
+from jaxccp.collision.kernels.box_box import box_box
 from tests.collision.shape_pairs import cast, geometry, in_numpy, shapes, turn
 
 CUBE = (0.1, 0.1, 0.1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp.collision import NO_CONTACT
-from jaxccp.collision.capsule_contact import capsule_box, capsule_capsule
+from jaxccp.collision.kernels.capsule_contact import capsule_box, capsule_capsule
 from tests.collision.shape_pairs import cast, geometry, turn
 
 LENGTH = (0, 0, 0.3)

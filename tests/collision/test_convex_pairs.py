@@ -1,4 +1,4 @@
-"""Pairs that share the kernels of ``jaxccp.collision.convex_contact``: all of them in one program.
+"""Pairs that share the kernels of ``collision/kernels/convex_contact``: all of them in one program.
 
 The kernel of one point gives what the other one has in its last slot, which is checked; then that
 one serves all pairs.
@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS
-from jaxccp.collision.convex_contact import face_contact, point_contact
+from jaxccp.collision.kernels.convex_contact import face_contact, point_contact
 from tests.collision.pool import Pool, along, motions, moved, placed, pool, rows, values
 from tests.collision.shape_pairs import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
 

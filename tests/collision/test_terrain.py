@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, Geometry
-from jaxccp.collision.terrain import terrain
+from jaxccp.collision.kernels.terrain import terrain
 from jaxccp.model import HeightField
 from jaxccp.scene.mesh_tables import grid_table
 from tests.collision.pool import KINDS, Pool, along, motions, moved, placed, values

@@ -10,8 +10,8 @@ import pytest
 
 from jaxccp.collision import NO_CONTACT, Geometry
 from jaxccp.collision.cores import core_table
-from jaxccp.collision.terrain import terrain
-from jaxccp.collision.terrain_sphere import terrain_sphere
+from jaxccp.collision.kernels.terrain import terrain
+from jaxccp.collision.kernels.terrain_sphere import terrain_sphere
 from jaxccp.model import HeightField
 from jaxccp.scene.mesh_tables import grid_table
 

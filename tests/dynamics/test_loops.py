@@ -11,7 +11,7 @@ from jaxccp.ccp import Stop
 from jaxccp.dynamics import EulerImplicitLinearized, rollout
 from jaxccp.model import Model, State, joint_motion, position_servo, velocity_servo
 from jaxccp.scene import ModelBuilder
-from jaxccp.scene.loops import jansen_leg, jansen_points, slider_crank, stewart_platform
+from jaxccp.scenes.loops import jansen_leg, jansen_points, slider_crank, stewart_platform
 
 H, STEPS, EVERY = 2e-3, 600, 20
 SPEED = 2 * np.pi

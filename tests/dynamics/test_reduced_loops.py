@@ -29,7 +29,7 @@ from jaxccp.model import (
     velocity_servo,
 )
 from jaxccp.scene import ModelBuilder
-from jaxccp.scene.loops import slider_crank
+from jaxccp.scenes.loops import slider_crank
 
 H, STEPS = 1e-3, 40
 SIDE, RADIUS = 0.4, 0.05

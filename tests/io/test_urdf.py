@@ -11,7 +11,7 @@ import pytest
 
 from jaxccp import accelerations, load
 from jaxccp.io import InputError, Loaded, UnsupportedError
-from jaxccp.io.mjcf.urdf_inertias import DEFAULT_MASS, DEFAULT_RADIUS
+from jaxccp.io.mjcf.urdf.inertias import DEFAULT_MASS, DEFAULT_RADIUS
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -15,9 +15,9 @@ from jaxccp.identify.case import subject_of
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.io import InputError
-from jaxccp.io.mjcf.rigid_parts import divided, inertial_of_pseudo, pseudo_inertia
-from jaxccp.io.mjcf.write import write_model
-from jaxccp.io.mjcf.write_urdf import write_urdf
+from jaxccp.io.mjcf.write.rigid_parts import divided, inertial_of_pseudo, pseudo_inertia
+from jaxccp.io.mjcf.write.write import write_model
+from jaxccp.io.mjcf.write.write_urdf import write_urdf
 
 mujoco = pytest.importorskip("mujoco")
 ARM = Path(__file__).resolve().parents[2] / "examples" / "models" / "arm.xml"

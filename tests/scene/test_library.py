@@ -13,7 +13,7 @@ from jaxccp.collision.detect import detect
 from jaxccp.dynamics.smooth import smooth_contacts
 from jaxccp.model import Model, State
 from jaxccp.scene import contact_capacity
-from jaxccp.scene.library import SCENES, batch
+from jaxccp.scenes.library import SCENES, batch
 
 KEY = jax.random.key(5)
 COPIES = 3

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 from jaxccp.io import Recording
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.library import SCENES
 from jaxccp.viz import picture
 from jaxccp.viz.scene import Camera
 

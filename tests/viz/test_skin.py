@@ -9,7 +9,7 @@ from jaxccp.flexible.ancf import SHAPES, box
 from jaxccp.flexible.moduli import isotropic
 from jaxccp.model import Sphere
 from jaxccp.scene import ModelBuilder
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.library import SCENES
 from jaxccp.viz.mesh import normals
 from jaxccp.viz.skin import family_bodies, patches
 

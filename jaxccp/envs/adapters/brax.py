@@ -17,7 +17,7 @@ from jaxccp.envs.adapters.endless import endless
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.randomisation import Randomise, randomised
 from jaxccp.model.model import Model
-from jaxccp.scene.draw import Key
+from jaxccp.scenes.draw import Key
 
 
 class BraxEnv(BaseEnv):

@@ -16,7 +16,7 @@ from gymnax.environments.environment import Environment, EnvParams
 from jaxccp.envs.adapters.endless import endless
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.spec import Spec
-from jaxccp.scene.draw import Key
+from jaxccp.scenes.draw import Key
 
 
 @struct.dataclass

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info, with_observation
 from jaxccp.math.array_input import Dimension, as_floats
-from jaxccp.scene.draw import Key
+from jaxccp.scenes.draw import Key
 
 
 @jax.tree_util.register_dataclass

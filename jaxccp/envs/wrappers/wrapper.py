@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxccp.envs.env import Env, EnvState
 from jaxccp.envs.spec import Spec
 from jaxccp.model.model import Model
-from jaxccp.scene.draw import Key
+from jaxccp.scenes.draw import Key
 
 _Self = TypeVar("_Self", bound="Wrapper")
 

@@ -12,7 +12,7 @@ from jaxccp.identify.cube.fit import NOISE, Cube, CubeSettings, interval
 from jaxccp.identify.estimation.evaluation import Predictor
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.simulation.toss_simulation import FIRST
-from jaxccp.scene.cube_toss import WIDTH
+from jaxccp.scenes.cube_toss import WIDTH
 
 HORIZONS = (10, 20, 40)
 """Horizons of prediction [samples], short enough that chaos does not hide the model's errors."""

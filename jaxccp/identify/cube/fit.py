@@ -28,8 +28,8 @@ from jaxccp.math import quaternion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.names import unknown
-from jaxccp.scene.cube_toss import WIDTH
-from jaxccp.scene.library import SCENES
+from jaxccp.scenes.cube_toss import WIDTH
+from jaxccp.scenes.library import SCENES
 from jaxccp.sensors.coordinate_layout import mujoco_coordinates
 from jaxccp.sensors.mujoco_coordinates import Coordinates
 

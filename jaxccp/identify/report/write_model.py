@@ -8,8 +8,8 @@ import numpy as np
 from jaxccp.identify.subject import Subject
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.load import Loaded, load
-from jaxccp.io.mjcf.write import write_model
-from jaxccp.io.mjcf.write_urdf import write_urdf
+from jaxccp.io.mjcf.write.write import write_model
+from jaxccp.io.mjcf.write.write_urdf import write_urdf
 from jaxccp.model.model import Model
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
-from jaxccp.io.mjcf.source import Source
 from jaxccp.model import Model, State
 from jaxccp.scene.loop_closure import LoopClosureError, with_joint_positions
 from jaxccp.sensors import Coordinates

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
-from jaxccp.io.mjcf.bodies import Frames, captured_bodies
-from jaxccp.io.mjcf.flex_families import FlexFamily
-from jaxccp.io.mjcf.source import Source
+from jaxccp.io.mjcf.elements.bodies import Frames, captured_bodies
+from jaxccp.io.mjcf.files.source import Source
+from jaxccp.io.mjcf.flex.families import FlexFamily
 from jaxccp.model.model import Model
 from jaxccp.sensors.coordinate_addresses import Places, address_range
 from jaxccp.sensors.coordinate_dimensions import ordered_names

@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.elements import add_elements
-from jaxccp.io.mjcf.fluid_boxes import read_fluid
+from jaxccp.io.mjcf.elements.fluid_boxes import read_fluid
+from jaxccp.io.mjcf.elements.read_sensors import ElementNames, read_sensors
+from jaxccp.io.mjcf.elements.registry import add_elements
+from jaxccp.io.mjcf.files.origin import Origin
+from jaxccp.io.mjcf.files.packages import check_packages
+from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.keyframes import (
     Keyframe,
@@ -17,13 +21,9 @@ from jaxccp.io.mjcf.keyframes import (
 )
 from jaxccp.io.mjcf.layout import layout
 from jaxccp.io.mjcf.loop_closing import close_state_loops
-from jaxccp.io.mjcf.origin import Origin
-from jaxccp.io.mjcf.packages import check_packages
-from jaxccp.io.mjcf.read_sensors import ElementNames, read_sensors
-from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.unsupported import note_unsupported
-from jaxccp.io.mjcf.urdf import UrdfOptions
-from jaxccp.io.mjcf.urdf_actuators import UrdfActuators
+from jaxccp.io.mjcf.urdf.actuators import UrdfActuators
+from jaxccp.io.mjcf.urdf.urdf import UrdfOptions
 from jaxccp.model import Combination, Model, State
 from jaxccp.model.sites import Sites
 from jaxccp.scene import ModelBuilder
@@ -111,12 +111,12 @@ def load(
         actuators: for a URDF, the actuators to add to each joint: ``"torque"`` motors, whose
             control is the force [N or N m], or ``"position"`` servos, whose control is the
             coordinate [m or rad]. Both have the effort limits of the file
-            (:mod:`jaxccp.io.mjcf.urdf_actuators` describes the stiffness).
+            (:mod:`jaxccp.io.mjcf.urdf.actuators` describes the stiffness).
         allow_unsupported: leave out what cannot be simulated and list it in the result, in place of
             raising.
         max_contacts: see :meth:`jaxccp.ModelBuilder.build`.
         softness: whether contacts get the compliance and damping of the file's ``solref`` and
-            ``solimp`` (:mod:`jaxccp.io.mjcf.softness`); otherwise they are rigid.
+            ``solimp`` (:mod:`jaxccp.io.mjcf.elements.softness`); otherwise they are rigid.
 
     Raises:
         UnsupportedError: the file has elements that cannot be simulated, or collision meshes that

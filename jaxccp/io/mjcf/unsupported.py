@@ -1,8 +1,8 @@
 """Elements of a file that are always left out."""
 
-from jaxccp.io.mjcf.cables import is_link
+from jaxccp.io.mjcf.elements.cables import is_link
+from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
-from jaxccp.io.mjcf.source import Source
 
 
 def note_unsupported(source: Source, report: ImportReport) -> None:

@@ -1,0 +1,1 @@
+"""Contacts of one pair of shapes, for each pair of kinds."""

@@ -1,0 +1,1 @@
+"""Elements of a model file, and the parts of a model that they become."""

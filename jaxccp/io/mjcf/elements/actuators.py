@@ -1,0 +1,199 @@
+"""Actuators on joints and tendons whose force is affine in control, coordinate and rate."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.elements.joints import HINGE, SLIDE, Axes
+from jaxccp.io.mjcf.files.source import Source
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.model.activation import Activation, Dynamics
+from jaxccp.model.actuator import Actuator, Range
+from jaxccp.scene.builder import ModelBuilder
+
+FOREVER = (-np.inf, np.inf)
+FILTERS: dict[str, Dynamics] = {"FILTER": "filter", "FILTEREXACT": "filterexact"}
+LEFT_OUT = {"MUSCLE": "muscles are", "USER": "dynamics of a user's own are"}
+COLUMNS = {
+    "actuator_armature": "a rotor of its own",
+    "actuator_damping": "a damping of its own",
+    "actuator_dampingpoly": "a damping that depends on the rate",
+    "actuator_delay": "a delay",
+}
+"""Columns of MuJoCo that must be 0, with descriptions; actuators of this package have no such
+effect."""
+
+
+def add_actuators(
+    source: Source,
+    builder: ModelBuilder,
+    axes: Axes,
+    tendons: dict[int, str],
+    report: ImportReport,
+) -> np.ndarray:
+    """Add the file's actuators to a builder.
+
+    Args:
+        source: the compiled file.
+        builder: the builder.
+        axes: names of the axes of the file's joints.
+        tendons: names of the tendons that were added, by the file's number.
+        report: collects the actuators that are left out.
+
+    Returns:
+        The file's number of each actuator that was added.
+
+    Raises:
+        InputError: an actuator has numbers that none can have.
+    """
+    if source.is_disabled("ACTUATION"):
+        return np.zeros(0, np.int32)
+    added = []
+    for index in range(len(source.m.actuator_trntype)):
+        label = source.label("actuator", index)
+        try:
+            made = _actuator(source, axes, tendons, index)
+        except ValueError as error:
+            message = str(error).removeprefix("Actuator: ")
+            raise InputError(source.path, f"{label}: {message}", "correct it") from None
+        if isinstance(made, str):
+            report.ignore(label, made)
+            continue
+        actuator, axis = made
+        if actuator.activation is not None and source.column("actuator_actearly")[index]:
+            report.approximate(label, "acts by the activation at the start of a step, not its end")
+        if _disabled(source, index):
+            actuator = replace(actuator, gain=0.0, offset=0.0, stiffness=0.0, damping=0.0)
+        builder.add_actuator(actuator, axis, source.name("actuator", index) or None)
+        added.append(index)
+    _limit_sums(source, builder, axes, tendons)
+    return np.array(added, np.int32)
+
+
+def _disabled(source: Source, index: int) -> bool:
+    """Tell whether an actuator belongs to a group that ``actuatorgroupdisable`` disables."""
+    group = int(source.m.actuator_group[index])
+    return 0 <= group < 31 and bool(source.m.opt.disableactuator >> group & 1)
+
+
+def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict[int, str]) -> None:
+    """Limit the sum of the forces of all actuators of a joint or tendon (``actuatorfrcrange``)."""
+    m = source.m
+    for joint in np.flatnonzero(m.jnt_actfrclimited):
+        name = axes.names[m.jnt_dofadr[joint]]
+        if name and m.jnt_type[joint] in (HINGE, SLIDE):
+            low, high = m.jnt_actfrcrange[joint]
+            builder.limit_actuators(name, (float(low), float(high)))
+    for tendon in np.flatnonzero(source.column("tendon_actfrclimited")):
+        if tendon in tendons:
+            low, high = m.tendon_actfrcrange[tendon]
+            builder.limit_actuators(tendons[int(tendon)], (float(low), float(high)))
+
+
+def _actuator(
+    source: Source, axes: Axes, tendons: dict[int, str], index: int
+) -> tuple[Actuator, str] | str:
+    """Return an actuator and the name of its axis or tendon, or a description of what is not
+    supported."""
+    m, mujoco = source.m, source.mujoco
+    trn, gains, biases = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
+    drives = int(m.actuator_trntype[index])
+    target = int(m.actuator_trnid[index, 0])
+    plugins = source.column("actuator_plugin")
+    if len(plugins) and plugins[index] >= 0:
+        name = source.element("actuator", index).plugin.plugin_name
+        return f"the plugin {name or 'of an extension'} is not supported"
+    if drives == int(trn.mjTRN_BODY):
+        return "adhesion is not supported"
+    if drives not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT), int(trn.mjTRN_TENDON)):
+        return "only actuators on joints and tendons are supported"
+    if drives == int(trn.mjTRN_TENDON) and target not in tendons:
+        return "its tendon is not supported"
+    activation = _activation(source, index)
+    if isinstance(activation, str):
+        return activation
+    gain, bias = m.actuator_gainprm[index], np.array(m.actuator_biasprm[index])
+    kinds = {int(gains.mjGAIN_FIXED): True, int(gains.mjGAIN_AFFINE): not np.any(gain[1:3])}
+    if not kinds.get(int(m.actuator_gaintype[index]), False):
+        return "only a constant gain is supported"
+    kind = m.actuator_biastype[index]
+    if kind == int(biases.mjBIAS_NONE):
+        bias[:] = 0.0
+    elif kind != int(biases.mjBIAS_AFFINE):
+        return "only an affine bias is supported"
+    if bias[1] > 0 or bias[2] > 0:
+        return "a force that grows with the coordinate or rate is not supported"
+    for column, what in COLUMNS.items():
+        values = source.column(column)
+        if len(values) and np.any(values[index]):
+            return f"{what} is not supported"
+    if drives == int(trn.mjTRN_TENDON):
+        limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
+        gear = float(m.actuator_gear[index, 0])
+        actuator, driven = _affine(source, index, gain, bias, gear, limits), tendons[target]
+    else:
+        made = _joint_actuator(source, axes, index, gain, bias)
+        if isinstance(made, str):
+            return made
+        actuator, driven = made
+    return replace(actuator, activation=activation), driven
+
+
+def _activation(source: Source, index: int) -> Activation | str | None:
+    """Return the activation dynamics of an actuator, None if it has none, or a description of what
+    is not supported."""
+    m = source.m
+    kind = source.mujoco.mjtDyn(m.actuator_dyntype[index]).name.removeprefix("mjDYN_")
+    if kind == "NONE":
+        return None
+    limits = _range(m.actuator_actlimited[index], m.actuator_actrange[index])
+    if kind == "INTEGRATOR":
+        return Activation("integrator", limits=limits)
+    if kind not in FILTERS:
+        return f"{LEFT_OUT.get(kind, f'dynamics of type {kind.lower()} are')} not supported"
+    constant = max(float(m.actuator_dynprm[index, 0]), float(source.mujoco.mjMINVAL))
+    return Activation(FILTERS[kind], constant, limits)
+
+
+def _joint_actuator(
+    source: Source, axes: Axes, index: int, gain: np.ndarray, bias: np.ndarray
+) -> tuple[Actuator, str] | str:
+    """Return an actuator of a joint and the name of its axis, or a description of what is not
+    supported."""
+    m = source.m
+    joint = m.actuator_trnid[index, 0]
+    dof = m.jnt_dofadr[joint]
+    single = m.jnt_type[joint] in (HINGE, SLIDE)
+    gears = m.actuator_gear[index]
+    components = np.zeros(1, int) if single else np.flatnonzero(gears)
+    if not axes.names[dof]:
+        return (
+            "nodes of flexible bodies cannot be driven"
+            if single
+            else "a free joint cannot be driven"
+        )
+    if len(components) != 1:
+        return "a joint of several axes can be driven along one of them only"
+    if not single and m.actuator_trntype[index] != int(source.mujoco.mjtTrn.mjTRN_JOINT):
+        return "a ball can be driven in its own axes only"
+    gear = float(gears[components[0]])
+    limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
+    if single:
+        # MuJoCo's actuator length counts the joint from 0, that of this package from qpos0.
+        bias[0] += bias[1] * gear * m.qpos0[m.jnt_qposadr[joint]]
+    return _affine(source, index, gain, bias, gear, limits), axes.names[dof + components[0]]
+
+
+def _affine(
+    source: Source, index: int, gain: np.ndarray, bias: np.ndarray, gear: float, limits: Range
+) -> Actuator:
+    m = source.m
+    limited = m.actuator_ctrllimited[index] and not source.is_disabled("CLAMPCTRL")
+    controls = _range(limited, m.actuator_ctrlrange[index])
+    numbers = (float(gain[0]), float(bias[0]), float(-bias[1]), float(-bias[2]))
+    return Actuator(*numbers, gear, limits, controls)
+
+
+def _range(limited: bool, bounds: np.ndarray) -> Range:
+    return (float(bounds[0]), float(bounds[1])) if limited else FOREVER

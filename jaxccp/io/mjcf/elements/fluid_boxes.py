@@ -1,0 +1,61 @@
+"""The fluid that a file's bodies move in."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool
+
+from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.files.source import Source
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.model.fluid import Fluid
+
+MIN_INERTIA = 1e-15
+"""MuJoCo's smallest mass and inertia (mjMINVAL)."""
+
+
+def read_fluid(
+    source: Source, frames: Frames, nodes: Bool[np.ndarray, " n"], report: ImportReport
+) -> Fluid | None:
+    """Return the fluid of MuJoCo's inertia model: it acts on each body as on a box with the same
+    inertia.
+
+    Args:
+        source: the compiled file.
+        frames: places of the file's bodies in the model.
+        nodes: mask of the file's bodies that are nodes of flexible bodies; the fluid does not act
+            on them.
+        report: collects the fluid forces that are left out.
+
+    Returns:
+        The fluid; None where there is none, or the file disables passive forces.
+    """
+    m = source.m
+    passive = not (
+        source.is_disabled("SPRING") and source.is_disabled("DAMPER")
+    )  # both: no passive force at all
+    if not (passive and (m.opt.density or m.opt.viscosity)):
+        return None
+    numbers = np.ravel(m.geom_fluid)
+    for geom in np.flatnonzero(numbers[:: max(len(numbers) // max(m.ngeom, 1), 1)]):
+        report.ignore(
+            source.label("geom", int(geom)),
+            "fluid forces on ellipsoids are not supported",
+            "its body is resisted as a box",
+        )
+    if nodes.any():
+        report.ignore("fluid", "it does not resist flexible bodies")
+    massive = np.asarray(m.body_mass) > MIN_INERTIA
+    parts = np.flatnonzero((np.asarray(m.body_weldid) > 0) & massive & ~nodes)
+    poses = [frames.pose(int(part), m.body_ipos[part], m.body_iquat[part]) for part in parts]
+    inertia = np.asarray(m.body_inertia)[parts]
+    squares = np.maximum(inertia.sum(axis=1, keepdims=True) - 2.0 * inertia, MIN_INERTIA)
+    half = 0.5 * np.sqrt(6.0 * squares / np.asarray(m.body_mass)[parts, None])
+    return Fluid(
+        jnp.asarray(m.opt.density, float),
+        jnp.asarray(m.opt.viscosity, float),
+        jnp.asarray(m.opt.wind, float),
+        jnp.asarray(np.array([pose[0] for pose in poses]).reshape(-1, 3), float),
+        jnp.asarray(np.array([pose[1] for pose in poses]).reshape(-1, 4), float),
+        jnp.asarray(half, float),
+        tuple(int(frames.body[part]) for part in parts),
+    )

@@ -1,0 +1,272 @@
+"""Joints of a file: those of one body become one joint with several axes; free bodies mostly need
+none."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.elements.cables import Springs
+from jaxccp.io.mjcf.files.source import Source
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
+from jaxccp.scene.builder import ModelBuilder
+from jaxccp.scene.frames import IDENTITY, ORIGIN, to_matrix
+from jaxccp.scene.joint_tables import axis_names
+
+FREE, BALL, SLIDE, HINGE = range(4)
+"""MuJoCo's types of joints."""
+WIDTH = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
+"""Number of degrees of freedom by MuJoCo's type of joint."""
+COLUMNS = {
+    "jnt_springyield": "a spring that yields",
+    "jnt_stiffnesspoly": "a stiffness that depends on the coordinate",
+    "jnt_actgravcomp": "gravity compensation by actuators",
+}
+"""Columns of MuJoCo that must be 0, with descriptions; joints of this package have no such
+effect."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of the model for the file's joints."""
+
+    names: tuple[str, ...]
+    """Name of the model's axis for each degree of freedom of the file; empty for those of a body
+    that is free without a joint."""
+
+
+def add_joints(
+    source: Source,
+    builder: ModelBuilder,
+    frames: Frames,
+    nodes: Bool[np.ndarray, " n"],
+    cables: Springs,
+    report: ImportReport,
+) -> Axes:
+    """Add the file's joints to a builder.
+
+    Args:
+        source: the compiled file.
+        builder: the builder.
+        frames: places of the file's bodies in the model.
+        nodes: mask of the file's bodies that are nodes of flexible bodies; their joints are
+            skipped.
+        cables: stiffness of the balls between links of cables.
+        report: the report of what is left out.
+
+    Raises:
+        InputError: a joint has impossible numbers.
+    """
+    m = source.m
+    names = [""] * m.nv
+    used: set[str] = set()
+    _note_unsupported(source, report)
+    for body in np.flatnonzero((np.asarray(m.body_jntnum) > 0) & ~nodes):
+        joints = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
+        if m.jnt_type[joints[0]] == FREE and not _has_forces(source, joints[0]):
+            continue
+        name = _unique(_name(source, int(body), joints), used)
+        used.add(name)
+        start = m.jnt_dofadr[joints[0]]
+        for axis in _axis_names(source, joints, name):
+            names[start] = _unique(axis, names)
+            start += 1
+        its = tuple(names[m.jnt_dofadr[joints[0]] : start])
+        _add(source, builder, frames, int(body), joints, (name, its), cables)
+    return Axes(tuple(names))
+
+
+def _unique(name: str, used: Collection[str]) -> str:
+    while name in used:
+        name += "+"
+    return name
+
+
+def _name(source: Source, body: int, joints: np.ndarray) -> str:
+    """Return the name of a body's joint in the model: that of the file's joint if there is only
+    one, else the body's."""
+    kind, index = ("joint", int(joints[0])) if len(joints) == 1 else ("body", body)
+    return source.name(kind, index) or f"{kind}{index}"
+
+
+def _axis_names(source: Source, joints: np.ndarray, name: str) -> list[str]:
+    """Return the names of the axes of a body's joints.
+
+    Args:
+        source: the compiled file.
+        joints: the file's joints of the body; their axes are named for them.
+        name: name of the model's joint; axes of joints without a name have it with a number.
+    """
+    widths = [WIDTH[int(source.m.jnt_type[joint])] for joint in joints]
+    numbered = axis_names(name, sum(widths))
+    names: list[str] = []
+    for joint, width in zip(joints, widths, strict=True):
+        label = source.name("joint", int(joint))
+        names += axis_names(label, width) if label else numbered[len(names) :][:width]
+    return names
+
+
+def _add(
+    source: Source,
+    builder: ModelBuilder,
+    frames: Frames,
+    body: int,
+    joints: np.ndarray,
+    names: tuple[str, tuple[str, ...]],
+    cables: Springs,
+) -> None:
+    """Add all joints of one body as one joint; ``names`` are its name and those of its axes."""
+    m = source.m
+    origin, axes = _origin(source, joints), []
+    for joint in joints:
+        try:
+            axes += _axes(source, int(joint), origin, cables.get(int(joint)))
+        except ValueError as error:
+            label = source.label("joint", int(joint))
+            raise InputError(source.path, f"{label}: {error}", "correct it") from None
+    parent = int(m.body_parentid[body])
+    if m.jnt_type[joints[0]] == FREE:
+        pose = m.qpos0[m.jnt_qposadr[joints[0]] :]
+        start = pose[:3], pose[3:7]
+    else:
+        rotation = m.body_quat[body]
+        start = frames.pose(parent, m.body_pos[body] + to_matrix(rotation) @ origin, rotation)
+    try:
+        builder.add_joint(
+            Compound(tuple(axes)),
+            int(frames.body[parent]),
+            int(frames.body[body]),
+            frames=(start, frames.pose(body, origin, np.array(IDENTITY))),
+            name=names[0],
+            collide=True,
+            axes=names[1],
+        )
+    except ValueError as error:
+        label = source.label("body", body)
+        raise InputError(source.path, f"{label}: {error}", "give it other joints") from None
+
+
+def _note_unsupported(source: Source, report: ImportReport) -> None:
+    """Note effects of the file's joints that joints of this package do not have."""
+    m = source.m
+    for joint in range(m.njnt):
+        dof = m.jnt_dofadr[joint]
+        for column, what in COLUMNS.items():
+            values = source.column(column)
+            index = dof if column.startswith("dof") else joint
+            if len(values) and np.any(values[index]):
+                report.ignore(source.label("joint", joint), f"{what} is not supported")
+
+
+def _has_forces(source: Source, joint: int) -> bool:
+    """Tell whether a free joint has armature, damping, dry friction or stiffness."""
+    m, dof = source.m, source.m.jnt_dofadr[joint]
+    columns = (m.dof_armature[dof], m.dof_damping[dof], m.dof_frictionloss[dof])
+    rated = any(damping_polynomial(source, "dof_dampingpoly", dof))
+    return bool(np.any(columns) or m.jnt_stiffness[joint] or rated)
+
+
+def _origin(source: Source, joints: np.ndarray) -> np.ndarray:
+    """Return the origin of the joints' common frame, in the body's frame [m]: the centre of the
+    ball joint if there is one, else 0."""
+    balls = [joint for joint in joints if source.m.jnt_type[joint] == BALL]
+    return np.array(source.m.jnt_pos[balls[0]]) if balls else np.zeros(3)
+
+
+def _axes(
+    source: Source, joint: int, origin: np.ndarray, springs: tuple[float, float, float] | None
+) -> list[Axis]:
+    """Return the axes of one of the file's joints; ``springs`` is the stiffness of a cable's joint
+    [N m/rad]."""
+    m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
+    if kind == FREE:
+        # The joint's frame is turned as the body is at first; the slides are the world's axes.
+        world = to_matrix(m.qpos0[m.jnt_qposadr[joint] + 3 :][:4])
+        return [*(Slide(tuple(direction), **common) for direction in world), Ball(**common)]
+    if kind == BALL:
+        limits = _ball_limits(source, joint)
+        if springs is None:
+            return [Ball(limits=limits, **common)]
+        stiffness = common.pop("stiffness")
+        about = tuple(stiffness + spring for spring in springs)
+        return [Ball(limits=limits, stiffnesses=about, **common)]
+    return [_single(source, joint, origin, common)]
+
+
+def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
+    """Return the limits of a ball's angle [rad]: 0 and the largest angle; None without a limit."""
+    m = source.m
+    if not m.jnt_limited[joint] or source.is_disabled("LIMIT", "CONSTRAINT"):
+        return None
+    return 0.0, limits_inside(m.jnt_range[joint], float(m.jnt_margin[joint]))[1]
+
+
+def _common(source: Source, joint: int) -> dict[str, Any]:
+    """Return the forces that are common to all axes of a joint, as keyword arguments of an axis."""
+    m, dof = source.m, source.m.jnt_dofadr[joint]
+    return {
+        "stiffness": 0.0
+        if source.is_disabled("SPRING", "PASSIVE")
+        else float(m.jnt_stiffness[joint]),
+        "damping": 0.0 if source.is_disabled("DAMPER", "PASSIVE") else float(m.dof_damping[dof]),
+        "damping_polynomial": damping_polynomial(source, "dof_dampingpoly", dof),
+        "armature": float(m.dof_armature[dof]),
+        "friction": 0.0
+        if source.is_disabled("FRICTIONLOSS", "CONSTRAINT")
+        else float(m.dof_frictionloss[dof]),
+    }
+
+
+def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, Any]) -> Axis:
+    """Return a hinge or slide; its coordinate is the file's coordinate minus ``qpos0``."""
+    m, at = source.m, source.m.jnt_qposadr[joint]
+    limits = None
+    if m.jnt_limited[joint] and not source.is_disabled("LIMIT", "CONSTRAINT"):
+        limits = limits_inside(m.jnt_range[joint] - m.qpos0[at], float(m.jnt_margin[joint]))
+    make = Slide if m.jnt_type[joint] == SLIDE else Hinge
+    return make(
+        tuple(m.jnt_axis[joint]),
+        limits=limits,
+        rest=float(m.qpos_spring[at] - m.qpos0[at]),
+        point=tuple(m.jnt_pos[joint] - origin) if make is Hinge else ORIGIN,
+        **common,
+    )
+
+
+def damping_polynomial(source: Source, column: str, index: int) -> tuple[float, float]:
+    """Return the coefficients of |v| and v² of the polynomial damping.
+
+    Args:
+        source: the compiled model; that of an older MuJoCo has no such damping.
+        column: name of its field.
+        index: index of the degree of freedom or of the tendon.
+    """
+    values = source.column(column)
+    if not len(values) or source.is_disabled("DAMPER", "PASSIVE"):
+        return 0.0, 0.0
+    first, second = (float(value) for value in values[index])
+    return first, second
+
+
+def limits_inside(bounds: np.ndarray, margin: float) -> tuple[float, float]:
+    """Return limits reduced by a margin at both ends.
+
+    Args:
+        bounds: lower and upper end of the range.
+        margin: distance of the limits from its ends.
+
+    Raises:
+        ValueError: the range has no room for both margins.
+    """
+    lower, upper = float(bounds[0]) + margin, float(bounds[1]) - margin
+    if not lower < upper:
+        raise ValueError(
+            f"range {bounds} with margin {margin} leaves no room to move: widen it, or fix what "
+            "cannot move"
+        )
+    return lower, upper

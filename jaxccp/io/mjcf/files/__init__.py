@@ -1,0 +1,1 @@
+"""Model files: their sources, included files, packages and XML."""

@@ -1,0 +1,1 @@
+"""Flexible bodies of a model file."""

@@ -1,0 +1,79 @@
+"""URDF files: MuJoCo's reading of them, with what it needs to be told and what they leave open."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.files.origin import Origin
+from jaxccp.io.mjcf.files.packages import Locator
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.urdf.actuators import UrdfActuators, add_urdf_actuators
+from jaxccp.io.mjcf.urdf.inertias import mend_inertias
+from jaxccp.io.mjcf.urdf.meshes import aliased, place_meshes
+from jaxccp.names import unknown
+
+
+@dataclass(frozen=True)
+class UrdfOptions:
+    """Settings that a URDF does not contain; :func:`jaxccp.load` describes them."""
+
+    packages: Mapping[str, Path] = field(default_factory=dict)
+    floating: bool = False
+    actuators: UrdfActuators | None = None
+
+    def check(self, origin: Origin) -> None:
+        """Raise an error for an unknown kind of actuators, and for any option with a source that is
+        not a URDF.
+
+        Raises:
+            InputError: names them.
+        """
+        kinds = get_args(UrdfActuators)
+        if self.actuators is not None and self.actuators not in kinds:
+            what = f"actuators: {unknown(self.actuators, kinds)}"
+            raise InputError(origin.label, what, "choose one of them")
+        if origin.urdf:
+            return
+        used = {"packages": self.packages, "floating": self.floating, "actuators": self.actuators}
+        names = ", ".join(name for name, value in used.items() if value)
+        if names:
+            what = f"{names} can be said of a URDF only, which this is not"
+            raise InputError(origin.label, what, "leave it out")
+
+
+def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportReport) -> Any:
+    """Return MuJoCo's specification of a URDF, ready for compilation.
+
+    Args:
+        mujoco: the package.
+        origin: the URDF.
+        options: settings that a URDF does not contain.
+        report: lists what is left out and what is assumed.
+
+    Raises:
+        InputError: the options do not fit the URDF.
+    """
+    urdf = aliased(origin.text)
+    spec = mujoco.MjSpec.from_string(urdf.text)
+    place_meshes(spec, mujoco, urdf, Locator(origin.folder, options.packages), report)
+    bolted = [body for body in spec.worldbody.bodies if not body.joints]
+    if options.floating:
+        if not bolted:
+            raise InputError(
+                origin.label, "floating: no link is bolted to the world", "leave it out"
+            )
+        for body in bolted:
+            body.add_freejoint()
+    elif "world" not in urdf.links:
+        for body in bolted:
+            report.approximate(
+                f"link {body.name!r}",
+                "bolted to the world, of which the file says nothing; floating=True (--floating) "
+                "sets it free",
+            )
+    mend_inertias(spec, report)
+    if options.actuators is not None:
+        add_urdf_actuators(spec, mujoco, urdf.joints, options.actuators, origin, report)
+    return spec

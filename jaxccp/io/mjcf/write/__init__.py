@@ -1,0 +1,1 @@
+"""Models written back as the files that they were loaded from."""

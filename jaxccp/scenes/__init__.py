@@ -1,0 +1,1 @@
+"""Built-in scenes, by name."""
