@@ -12,7 +12,7 @@ def advice(unsolved: float, precision: int, solver: str) -> str:
     ``admm`` solve all steps in double precision, and reach 4e-4 m/s in single precision.
 
     Args:
-        unsolved: share of the steps that were not solved to their tolerance.
+        unsolved: fraction of the steps that were not solved to their tolerance.
         precision: bits of floating-point numbers.
         solver: name of the solver.
     """

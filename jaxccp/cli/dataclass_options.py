@@ -39,7 +39,7 @@ class Setting:
         number.
 
         Raises:
-            typer.BadParameter: a part is no number.
+            typer.BadParameter: a part is not a number.
         """
         if self.part is None:
             return option
@@ -107,7 +107,7 @@ def with_options(
     Args:
         tables: ``module:Class`` by the name that help has for it.
         panel: heading of the options.
-        without: fields that have an option of another kind.
+        without: fields to leave out, since the command declares their options itself.
     """
     options: dict[str, dict[str, Setting]] = {}
     for label, reference in tables.items():

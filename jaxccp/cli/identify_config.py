@@ -52,7 +52,7 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
 
     Args:
         request: arguments and options of the command.
-        saved: settings of a fit, as :func:`as_table` has them.
+        saved: settings of a fit, as :func:`as_table` returns them.
 
     Raises:
         InputError: a file cannot be read, a key is not known, or model or data are missing.
@@ -146,7 +146,7 @@ def paths_of(text: str) -> tuple[Parameter | str, ...]:
             of :func:`jaxccp.identify.inertial_of`.
 
     Raises:
-        InputError: there is no path.
+        InputError: the text has no path.
     """
     parts, depth = [""], 0
     for letter in text:
@@ -231,7 +231,7 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 
     Args:
         source: file of the settings, for messages.
-        case: with the settings; ``stepper`` and ``law`` are names.
+        case: settings of the case; ``stepper`` and ``law`` are names.
         loaded: the model, whose sensors are those that are compared.
 
     Raises:

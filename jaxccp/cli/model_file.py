@@ -40,8 +40,8 @@ def open_model(path: Path, options: FileOptions) -> Opened:
         options: how the file is read, and the initial state.
 
     Raises:
-        InputError: a file is missing, damaged or does not fit the other, or there is no such
-            keyframe.
+        InputError: a file is missing or damaged, the two files do not match, or the keyframe does
+            not exist.
     """
     loaded = load(
         path,

@@ -59,7 +59,7 @@ def contact_solver(value: str | None) -> str | None:
     """Check, as an option callback, that a solver supports contacts with round friction cones.
 
     Raises:
-        typer.BadParameter: there is no such solver, or it does not.
+        typer.BadParameter: the solver is unknown, or does not support them.
     """
     if value is None or value in CONTACT_SOLVERS:
         return value
@@ -74,7 +74,7 @@ def not_negative(value: float) -> float:
     """Check, as an option callback, that a number is finite and ≥ 0.
 
     Raises:
-        typer.BadParameter: it is not.
+        typer.BadParameter: the number is not.
     """
     if not (math.isfinite(value) and value >= 0):
         raise typer.BadParameter(f"{value} is not a finite number ≥ 0")
@@ -85,7 +85,7 @@ def positive(value: float) -> float:
     """Check, as an option callback, that a number is finite and > 0.
 
     Raises:
-        typer.BadParameter: it is not.
+        typer.BadParameter: the number is not.
     """
     if not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{value} is not a finite number > 0")

@@ -42,9 +42,10 @@ def check_gradients_command(
         scene: name of a built-in scene, or path of a model file.
         from_file: whether ``scene`` is a model file.
         steps: number of steps of the motion.
-        inputs: names of the quantities to differentiate in; all that the model has when None.
-        dt: length of a step [s]; the model file's or that of scenes when None.
-        solver: name of the solver; the stepper's default when None.
+        inputs: names of the quantities to differentiate with respect to; None: all that the model
+            has.
+        dt: length of a step [s]; None: that of the model file or of scenes.
+        solver: name of the solver; None: the stepper's default.
         stepper: name of the stepper.
         law: contact law, "ccp" or "ncp".
         precision: bits of the floating-point numbers of the derivatives.

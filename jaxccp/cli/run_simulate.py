@@ -59,19 +59,19 @@ def simulate_command(
     Args:
         scene: name of a built-in scene, or path of a model file.
         from_file: whether ``scene`` is a model file.
-        dt: length of a step [s]; the model file's or that of scenes when None.
+        dt: length of a step [s]; None: that of the model file or of scenes.
         duration: simulated time [s].
         stepper: name of the stepper.
         smooth_contact: whether smooth contact is explicit or implicit.
-        solver: name of the solver; the stepper's default when None.
+        solver: name of the solver; None: the stepper's default.
         law: contact law, "ccp" or "ncp".
         precision: bits of floating-point numbers.
         copies: number of random copies of a scene that are simulated at once.
         seed: seed of the scene's random initial state.
-        out: folder for the trajectory and picture; not written when None.
+        out: folder for the trajectory and the picture; None: they are not written.
         options: how a model file is read, and the initial state.
-        ctrl: npz file with the controls of each step; the keyframe's, or 0, when None.
-        export: folder for the matrices of the last step; not written when None.
+        ctrl: npz file with the controls of each step; None: those of the keyframe, or 0.
+        export: folder for the matrices of a step; None: they are not written.
         as_json: whether JSON is printed, not a table.
 
     Raises:

@@ -82,7 +82,7 @@ def solve_command(
         rtol: tolerance relative to max ‖r_c‖.
         max_iterations: limit of iterations.
         precision: bits of floating-point numbers.
-        out: folder for the multipliers; not written when None.
+        out: folder for the multipliers; None: they are not written.
         as_json: whether JSON is printed, not a table.
 
     Raises:

@@ -67,15 +67,15 @@ def view_command(
     Args:
         target: name of a scene, path of a model file, or path of a motion.
         motion: whether ``target`` is a motion.
-        page: HTML file to write; not written when None.
-        film: film to write; not written when None.
+        page: HTML file to write, or None.
+        film: film to write, or None.
         port: port of the viewer.
         host: address of the viewer.
         speed: ratio of the motion's time to the time of the viewer.
-        follow: name of the body that the camera follows; none when None.
-        source: scene or model file of a motion; the one that its file names when None.
+        follow: name of the body that the camera follows, or None.
+        source: scene or model file of a recorded motion; None: the one that its file names.
         copy: index of the copy to show, in a motion of several.
-        dt: length of a step [s]; the model file's or that of scenes when None.
+        dt: length of a step [s]; None: that of the model file or of scenes.
         duration: simulated time [s].
         seed: seed of the scene's random initial state.
         options: how a model file is read, and the initial state.

@@ -73,7 +73,7 @@ def inverse_dynamics(
         force: applied forces [N] and torques [N m] on the bodies, world axes.
 
     Raises:
-        ValueError: arrays of other shapes, or as :func:`mass_matrix`.
+        ValueError: an array has another shape, or see :func:`mass_matrix`.
     """
     state = checked_state(model, state)
     _check_single_mass_matrix(model, "inverse_dynamics")

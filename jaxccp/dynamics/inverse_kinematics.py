@@ -81,7 +81,7 @@ def inverse_kinematics(
         max_iterations: number of steps that are tried at most.
 
     Raises:
-        ValueError: names that the model does not have, targets of another shape, a mechanism with
+        ValueError: a name is not in the model, a target has another shape, or the mechanism has
             closed loops.
     """
     state = checked_state(model, state)

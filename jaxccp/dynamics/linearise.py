@@ -65,7 +65,7 @@ def linearise(
         force: applied force [N] and torque [N m] on each body, world axes.
 
     Raises:
-        ValueError: arrays of other shapes, and as :func:`jaxccp.retract`.
+        ValueError: an array has another shape, or see :func:`jaxccp.retract`.
     """
     state = checked_state(model, state)
     force, control = checked_inputs(model, force, control, state.position.dtype)

@@ -45,7 +45,7 @@ def project(
         model: the model.
         state: the state to project.
         iterations: number of iterations.
-        solver: algorithm for the cone problem, "auto" when None.
+        solver: algorithm for the cone problem; None: "auto".
         stop: stopping criterion of the solver.
         gradient: derivative of a solve that has not converged.
         reduces: whether to move along the joint coordinates of trees.

@@ -67,11 +67,11 @@ def rollout(
         forces: applied force [N] and torque [N m] of each step and body, world axes.
         controls: control of each step and actuator; 0 when None.
         every: steps per record.
-        memory: bytes that reverse mode may store of the run's states and impulses, besides the
-            trajectory. Where it would store more, it computes states again, from some that are
-            stored, and if need be impulses: at the cost of another forward pass, first without the
-            solves, then with them. None: it stores all of them. The choice is best where ``steps``
-            has divisors near its root.
+        memory: bytes that reverse mode may store for the run's states and impulses, besides the
+            trajectory; None: no limit. Within a limit it stores fewer states and computes the
+            others again from these, and if necessary the impulses, too. This costs one more forward
+            pass, first without the solves, then with them. It works best if ``steps`` has divisors
+            near its square root.
         progress: show a bar; not under ``jit``, ``vmap`` or ``grad``.
         check: raise ``OverflowError`` if contacts were left out for want of capacity, naming the
             capacity needed; not under ``jit``, ``vmap`` or ``grad``.
@@ -82,7 +82,7 @@ def rollout(
         records.
 
     Raises:
-        ValueError: arrays of other shapes, or ``steps`` that ``every`` does not divide.
+        ValueError: an array has another shape, or ``every`` does not divide ``steps``.
     """
     if steps < 1 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a positive multiple of every ({every})")

@@ -63,7 +63,7 @@ def rollout_batch(
         time.
 
     Raises:
-        ValueError: arrays of other shapes; nothing has a batch axis, or the batch axes differ in
+        ValueError: an array has another shape, no array has a batch axis, or batch axes differ in
             length.
     """
     state = checked_start(model, state, batched=True)

@@ -63,8 +63,8 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
         A state whose bodies are connected by the joints of the trees. Rotors turn with their axes.
 
     Raises:
-        ValueError: a change of another length; a family has other coordinates than velocities, so
-            that they cannot be added.
+        ValueError: the change has another length, or a family's coordinates differ in kind from its
+            velocities, so that they cannot be added.
     """
     topology, state = model.topology, checked_state(model, state)
     _check(model, state)

@@ -20,7 +20,7 @@ def as_action(
         names: names of the actuators.
 
     Raises:
-        ValueError: an action of another shape; it names the actuators.
+        ValueError: the action has another shape; the message lists the actuators.
     """
     actuators = [Dimension("actuators", size, names) for size in spec.shape]
     return as_floats("action", action, actuators, spec.dtype)
@@ -38,7 +38,7 @@ def admissible(
         names: names of the actuators.
 
     Raises:
-        ValueError: an action of another shape, when the program is traced.
+        ValueError: the action has another shape; this is found when the program is traced.
     """
     action = as_action(spec, action, names)
     unknown = jnp.isnan(action)

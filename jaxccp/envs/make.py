@@ -34,7 +34,7 @@ def make(name: str, *, auto_reset: bool = True, **settings: Any) -> Env:
         settings: settings of its task: steps, weights of the reward, ….
 
     Raises:
-        ValueError: there is no such environment or setting, or a setting does not make sense.
+        ValueError: the environment or a setting is unknown, or a setting has an invalid value.
         jaxccp.io.InputError: the package mujoco is missing, by which models are read.
     """
     if name not in TASKS:

@@ -90,7 +90,7 @@ class Fit:
         Args:
             recordings: recordings of the same mechanism, preferably not the fitted ones.
             residual: the comparison; None: that of the fit.
-            case: number of the case whose mechanism they are of.
+            case: number of the case with their mechanism.
         """
         fitted = self.problem.cases[case]
         test_case = Case(fitted.mechanism, recordings, residual or fitted.residual)

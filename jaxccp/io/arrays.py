@@ -150,7 +150,8 @@ class Arrays:
             shape: the shape of both; None stands for any length.
 
         Raises:
-            InputError: an array is missing or of another shape, or a lower bound exceeds its upper.
+            InputError: an array is missing or has another shape, or a lower bound exceeds the upper
+                one.
         """
         lo = self._numbers(lower, shape)
         hi = self._numbers(upper, lo.shape)
@@ -211,7 +212,7 @@ class Arrays:
                 ``…_shape``.
 
         Raises:
-            InputError: an array is missing, or they are no CSR matrix.
+            InputError: an array is missing, or the arrays are not a CSR matrix.
         """
         shape = self.integers(f"{prefix}_shape", 2)
         data = self.floats(f"{prefix}_data", None)

@@ -24,7 +24,7 @@ def paired_rows(
         The blocks (n, k, 6) and the bodies (number of row blocks, k).
 
     Raises:
-        InputError: the matrix is of another size, or a contact acts on more than two bodies.
+        InputError: the matrix has another size, or a contact acts on more than two bodies.
     """
     shape, row, column, data = arrays.csr(prefix)
     if shape != (len(order), 6 * bodies):

@@ -88,7 +88,7 @@ def friction_of(arrays: Arrays) -> ConeType:
     """Return the shape of the friction cones in a file; "cone" if it does not name one.
 
     Raises:
-        InputError: there is no such shape.
+        InputError: no cone has that name.
     """
     name = arrays.text("friction") if "friction" in arrays else "cone"
     for section in SECTIONS:

@@ -44,7 +44,7 @@ class BodyBuilder(PairBuilder):
                 an error.
             velocity: velocity of the centre of mass, world [m/s].
             angular_velocity: angular velocity, world axes [rad/s].
-            name: unique; ``body<i>`` when None.
+            name: unique name; None: ``body<i>``.
         """
         label = name or f"body{len(self._bodies)}"
         mass = positive(f"body {label!r}: mass [kg]", mass)
@@ -82,7 +82,7 @@ class BodyBuilder(PairBuilder):
         Args:
             position: position of the body's frame [m].
             quaternion: orientation of the body's frame, (w, x, y, z).
-            name: unique; ``body<i>`` when None.
+            name: unique name; None: ``body<i>``.
         """
         label = name or f"body{len(self._bodies)}"
         return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
@@ -95,7 +95,7 @@ class BodyBuilder(PairBuilder):
 
         Args:
             family: the family (:class:`jaxccp.model.Family`).
-            name: unique; ``family<i>`` when None. The frames are ``name.0``, ``name.1``, …
+            name: unique name; None: ``family<i>``. The frames are ``name.0``, ``name.1``, …
         """
         label = name or f"family{len(self._families)}"
         position, quaternion = map(np.asarray, family.poses(family.start().q))
@@ -146,10 +146,10 @@ class BodyBuilder(PairBuilder):
             shape: shape in a frame of its own.
             position: origin of the shape's frame in the body's frame [m].
             quaternion: orientation of the shape's frame in the body's frame, (w, x, y, z).
-            material: material of the surface; the default material when None.
+            material: material of the surface; None: the default material.
             group: bits of the groups that the shape belongs to.
             mask: bits of the groups that it may touch.
-            name: unique; ``shape<i>`` when None.
+            name: unique name; None: ``shape<i>``.
 
         Raises:
             ValueError: the body does not exist, or a plane or height field is on one that moves.

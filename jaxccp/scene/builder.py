@@ -81,8 +81,8 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             The model, and the state in which the bodies are where they were added.
 
         Raises:
-            ValueError: there is no body, or a joint or a tendon of given length does not fit the
-                poses of the bodies.
+            ValueError: the model has no body, or the poses of the bodies violate a joint or a
+                tendon of given length.
         """
         model, state = self.build_open(max_contacts)
         # Frames made from an anchor coincide by construction.
@@ -97,7 +97,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             max_contacts: see :meth:`build`.
 
         Raises:
-            ValueError: there is no body, or no room for any contact.
+            ValueError: the model has no body, or ``max_contacts`` is less than 1.
         """
         if len(self._bodies) == 1:
             raise ValueError("the model has no body besides the world; add one with add_body")

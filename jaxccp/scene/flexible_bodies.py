@@ -43,7 +43,7 @@ def cable(
         between: number of points between neighbouring nodes.
 
     Raises:
-        ValueError: a number is not physical, or there is no such node.
+        ValueError: a number is not physical, or a node does not exist.
     """
     radius = positive(f"{what}: radius [m]", radius)
     young, density, damping = _material(what, young, density, damping)

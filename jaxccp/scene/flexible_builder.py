@@ -53,7 +53,7 @@ class FlexibleBuilder(BodyBuilder):
             pinned: nodes with fixed position.
             between: number of points between neighbouring nodes that are bodies too; they follow
                 all nodes.
-            name: unique; ``cable<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+            name: unique name; None: ``cable<i>``. The bodies are ``name.0``, ``name.1``, …
         """
         label = name or f"cable{len(self._families)}"
         numbers = nodes, radius, young, density, damping, clamped, pinned, between
@@ -95,7 +95,7 @@ class FlexibleBuilder(BodyBuilder):
             curve: map from points of the straight beam to their unstrained positions in the beam's
                 frame, a smooth function of JAX; None: straight.
             element: ``"beam_3243"`` or ``"beam_3333"``.
-            name: unique; ``beam<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+            name: unique name; None: ``beam<i>``. The bodies are ``name.0``, ``name.1``, …
         """
         label = name or f"beam{len(self._families)}"
         pose = position, quaternion
@@ -146,7 +146,7 @@ class FlexibleBuilder(BodyBuilder):
                 which locks where it is thin and Poisson's ratio is not 0.
             between: number of points between neighbouring nodes of an edge that are bodies too,
                 with the same spacing inside elements; they follow all nodes, along y first.
-            name: unique; ``shell<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+            name: unique name; None: ``shell<i>``. The bodies are ``name.0``, ``name.1``, …
         """
         label = name or f"shell{len(self._families)}"
         pose = position, quaternion
@@ -202,7 +202,7 @@ class FlexibleBuilder(BodyBuilder):
             radius: radius of the spheres [m]; None: a hundredth of the surface's shortest edge.
             material: material of the surface; None: the default material.
             edges: whether the middles of the surface's edges are bodies too; they follow the nodes.
-            name: unique; ``solid<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+            name: unique name; None: ``solid<i>``. The bodies are ``name.0``, ``name.1``, …
         """
         label = name or f"solid{len(self._families)}"
         description = f"soft solid {label!r}"

@@ -58,13 +58,13 @@ class JointBuilder(PairBuilder):
                 this frame.
             frames: instead of ``anchor`` and ``quaternion``, the joint's frame in each of the two
                 bodies' frames (origin in the centre of mass). The two coincide at coordinates 0.
-            name: unique; ``joint<i>`` when None.
+            name: unique name; None: ``joint<i>``.
             collide: whether shapes of the two bodies may touch each other.
             closes_loop: whether the joint closes a loop even where nothing else connects the two
                 bodies: it is a constraint between them, as MJCF's ``connect`` and ``weld``, and a
                 free body keeps six coordinates.
-            axes: names of the joint's axes, three for a ball, unique among axes and tendons; the
-                joint's own name where it has one axis, else ``name.0``, …, when empty.
+            axes: names of the joint's axes, three for a ball, unique among axes and tendons. Empty:
+                the joint's name if it has one axis, else ``name.0``, ``name.1``, …
 
         Raises:
             ValueError: a body does not exist or neither can move, a name is taken, or a number is
@@ -119,7 +119,7 @@ class JointBuilder(PairBuilder):
         Args:
             tendon: a :class:`jaxccp.Coupling`, such as :func:`jaxccp.gear`, or a
                 :class:`jaxccp.TendonPath`.
-            name: unique among tendons and axes; ``tendon<i>`` when None.
+            name: name, unique among tendons and axes; None: ``tendon<i>``.
         """
         label = name or f"tendon{len(self._tendons)}"
         axes = axis_motions(self._joints)
@@ -135,9 +135,9 @@ class JointBuilder(PairBuilder):
         Args:
             actuator: result of :func:`jaxccp.motor`, :func:`jaxccp.position_servo` or another
                 constructor.
-            axis: name of an axis, as :meth:`add_joint` has them, or of a tendon; or an index, where
-                all tendons come after all axes.
-            name: unique; ``actuator<i>`` when None.
+            axis: name of an axis (:meth:`add_joint`) or of a tendon; or an index that counts all
+                axes, then all tendons.
+            name: unique name; None: ``actuator<i>``.
         """
         label = name or f"actuator{len(self._actuators)}"
         fresh("actuator", label, [spec.name for spec in self._actuators])
@@ -159,7 +159,7 @@ class JointBuilder(PairBuilder):
             limits: lowest and highest force [N, N m].
 
         Raises:
-            ValueError: there is no such axis, or no force is within the limits.
+            ValueError: no axis and no tendon has that name, or no force is within the limits.
         """
         names = [*axis_motions(self._joints), *(spec_.name for spec_ in self._tendons)]
         name = names[index("limit_actuators", "axis", names, axis)]
@@ -179,7 +179,7 @@ class JointBuilder(PairBuilder):
             body: body by index or name, or the world, 0.
             position: position in the body's frame, from its centre of mass [m].
             quaternion: orientation (w, x, y, z) in the body's frame.
-            name: unique; ``site<i>`` when None. ``model.sites`` and sensors know it by that.
+            name: unique name, for ``model.sites`` and sensors; None: ``site<i>``.
         """
         label = name or f"site{len(self._sites)}"
         what = f"site {label!r}"

@@ -29,7 +29,7 @@ def add_shaft(
         builder: the builder to add it to.
         inertia: inertia about the axis [kg m²].
         name: name of the body, the joint and the axis.
-        hinge: the axis, and what acts along it; about z when None.
+        hinge: the axis, with the forces along it; None: about z.
         position: position of the centre of mass, which is on the axis [m].
         rate: angular velocity about the axis [rad/s].
         mass: mass of the body [kg], which the bearings carry; the rotation does not depend on it.

@@ -53,7 +53,7 @@ class Coordinates:
             qvel: rates [m/s, rad/s], 0 when None.
 
         Raises:
-            ValueError: arrays of other shapes.
+            ValueError: an array has another shape.
         """
         places, state = self.places, checked_state(model, state)
         tables = {"axis": places.single, "ball": places.ball, "body": places.free}
@@ -162,7 +162,7 @@ class Coordinates:
             qvel: rates [m/s, rad/s].
 
         Raises:
-            ValueError: ``qvel`` of another shape, or a model with flexible bodies.
+            ValueError: ``qvel`` has another shape, or the model has flexible bodies.
         """
         topology, places = model.topology, self.places
         if model.families or topology.standalone.any():

@@ -83,16 +83,16 @@ class Sensors:
             model: the model for which the sensors were made; its numbers may differ.
             state: positions, velocities and energies are read from it.
             control: control of each actuator, 0 when None.
-            acceleration: accelerations of the bodies' centres of mass, and angular ones, world
-                axes: of :func:`jaxccp.accelerations` without contact; with contact of
-                :func:`jaxccp.mean_acceleration` of two states. Sensors of accelerations are left
-                out when None.
-            report: report of the step that led to the state. Sensors of forces of contacts and
-                joints are left out when None.
+            acceleration: linear accelerations of the bodies' centres of mass and angular ones,
+                world axes [m/s², rad/s²], from :func:`jaxccp.accelerations` without contact, or
+                from :func:`jaxccp.mean_acceleration` of two states with contact. None: sensors of
+                accelerations are left out.
+            report: report of the step that led to the state. None: sensors of forces of contacts
+                and joints are left out.
 
         Raises:
-            ValueError: arrays of other shapes; for sensors of contacts or of force and torque, if
-                the report has no ``contact_data``.
+            ValueError: an array has another shape; or there are sensors of contacts or of force and
+                torque, and the report has no ``contact_data``.
         """
         state = checked_state(model, state)
         dtype = state.position.dtype
@@ -143,8 +143,7 @@ def attach_sensors(
         magnetic: magnetic field, world axes, in any unit.
 
     Raises:
-        ValueError: a sensor is about something that the model does not have, or there is no such
-            kind of sensor.
+        ValueError: a sensor reads something that the model does not have, or its kind is unknown.
     """
     finder = Finder(model)
     target = [finder.target_index(f"sensor {name!r}", sensor) for name, sensor in sensors.items()]

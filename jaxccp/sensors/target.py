@@ -98,7 +98,7 @@ class Finder:
             about: name of a site, or a site.
 
         Raises:
-            ValueError: there is no such site or body.
+            ValueError: no site and no body has that name.
         """
         if isinstance(about, str):
             return index(label, "site", self.sites.names, about)

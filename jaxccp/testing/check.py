@@ -60,12 +60,12 @@ def check_gradients(
             precision only.
         steps: number of steps.
         controls: control of each step and actuator; 0 when None.
-        inputs: names of :data:`jaxccp.testing.INPUTS`; all that the model has when None.
+        inputs: names of :data:`jaxccp.testing.INPUTS`; None: all that the model has.
         precision: 64, or 32 for derivatives in single precision.
 
     Raises:
-        ValueError: arrays of other shapes, an unknown input, or a model whose state has no tangent
-            coordinates (:func:`jaxccp.retract`).
+        ValueError: an array has another shape, an input is unknown, or the model's state has no
+            tangent coordinates (:func:`jaxccp.retract`).
     """
     solver = ROLLING_SOLVER if model.topology.rolls else SOLVER
     tight = replace(stepper, stop=TIGHT, solver=stepper.solver or solver)

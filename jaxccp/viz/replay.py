@@ -89,11 +89,11 @@ def replay(
         time: times of the instants, rising [s], (n,).
         position: centres of mass of the bodies [m], (n, nb, 3).
         quaternion: orientations of the bodies, (n, nb, 4).
-        contacts: contacts of the step before each instant but the first, (n − 1, c), as
-            ``StepReport.contact_data`` has them; no forces are drawn when None.
+        contacts: ``StepReport.contact_data`` of the step before each instant but the first, (n − 1,
+            c); None: no forces are drawn.
 
     Raises:
-        ValueError: the motion is of other bodies than the model's, or holds NaN or infinity.
+        ValueError: the motion has other bodies than the model, or holds NaN or infinity.
     """
     topology = model.topology
     count = len(topology.bodies)

@@ -22,7 +22,7 @@ def cube_parameters(
 
     Args:
         options: values of the options by name.
-        set_by_user: names of the options that were written, not left to their defaults.
+        set_by_user: names of the options that the user gave.
         settings: values of the options made of dataclasses.
 
     Raises:
@@ -47,7 +47,7 @@ def model_request(
 
     Args:
         options: values of the options by name.
-        set_by_user: names of the options that were written, not left to their defaults.
+        set_by_user: names of the options that the user gave.
         settings: values of the options made of dataclasses.
 
     Raises:

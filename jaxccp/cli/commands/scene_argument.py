@@ -29,7 +29,7 @@ def scene_or_model(value: str) -> str:
     """Check, as an option callback, that a value is a built-in scene or an existing model file.
 
     Raises:
-        typer.BadParameter: it is neither.
+        typer.BadParameter: the value is neither.
     """
     if is_model(value):
         present(Path(value))
@@ -53,7 +53,7 @@ def check_file_option(name: str, value: object, from_file: bool) -> None:
         from_file: whether the command is given a model file.
 
     Raises:
-        typer.BadParameter: it is set for a built-in scene.
+        typer.BadParameter: the option is set for a built-in scene.
     """
     if value and not from_file:
         raise typer.BadParameter("goes with model files, not scenes", param_hint=name)
@@ -87,7 +87,7 @@ class FileOptions:
             motion: whether it is given a recorded motion, which has a start.
 
         Raises:
-            typer.BadParameter: names the option.
+            typer.BadParameter: an option is not allowed; the message names it.
         """
         check_file_option("--keyframe", self.keyframe, from_file)
         check_file_option("--init", self.init, from_file)
@@ -121,7 +121,7 @@ def step_count(duration: float, dt: float) -> int:
     """Return the number of steps of ``dt`` [s] in a duration [s].
 
     Raises:
-        typer.BadParameter: it is too short for a step.
+        typer.BadParameter: the duration is shorter than a step.
     """
     steps = round(duration / dt)
     if steps < 1:

@@ -51,7 +51,7 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
     Args:
         model: the model; contacts do not act.
         state: an equilibrium (:func:`jaxccp.equilibrium`).
-        count: number of modes, all when None.
+        count: number of modes; None: all.
 
     Returns:
         The modes, lowest frequencies first; differentiable in the model and the state.

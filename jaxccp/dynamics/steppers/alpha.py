@@ -135,8 +135,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             The carry of the next step, and the report.
 
         Raises:
-            ValueError: a force or a control of another shape, such as one in the other's place;
-                ``h`` that is not positive.
+            ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or
+                ``h`` is not positive.
         """
         c, state = self.coefficients, checked_state(model, carry.state)
         h = step_length(h, self.h, state.position.dtype)

@@ -52,8 +52,8 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
             The carry of the next step, and the report.
 
         Raises:
-            ValueError: a force or a control of another shape, such as one in the other's place;
-                ``h`` that is not positive.
+            ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or
+                ``h`` is not positive.
         """
         step = assemble_step(self, model, carry, force, control, h)
         solution, outcome = solve_step(self, step)

@@ -78,8 +78,8 @@ def assemble_step(
         h: length of the step [s]; that of the settings when None.
 
     Raises:
-        ValueError: a force or a control of another shape, such as one in the other's place; ``h``
-            that is not positive.
+        ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or ``h``
+            is not positive.
     """
     state = checked_state(model, carry.state)
     h = step_length(h, settings.h, state.position.dtype)

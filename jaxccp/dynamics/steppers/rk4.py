@@ -80,8 +80,8 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             The carry of the next step, and the report.
 
         Raises:
-            ValueError: a force or a control of another shape, such as one in the other's place;
-                ``h`` that is not positive; and as :meth:`init`.
+            ValueError: ``force`` or ``control`` has another shape, as when they are exchanged;
+                ``h`` is not positive; or see :meth:`init`.
         """
         _check(model)
         state = checked_state(model, carry.state)

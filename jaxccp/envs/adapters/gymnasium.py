@@ -58,7 +58,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         Args:
             name: name of the environment.
             num_envs: number of copies.
-            max_episode_steps: number of actions of an episode; the task's own when None.
+            max_episode_steps: number of actions of an episode; None: that of the task.
             render_mode: ``"rgb_array"`` or None.
             settings: settings of the task.
         """

@@ -23,8 +23,8 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
         recordings: recordings of the mechanism.
 
     Raises:
-        ValueError: a channel is about something that the model does not have, a recording has no
-            samples at all, or a pose has no orientation.
+        ValueError: a channel belongs to something that the model does not have, a recording has no
+            samples, or a pose has no orientation.
     """
     refuse(mechanism, recordings)
     lines: list[str] = []
@@ -63,10 +63,10 @@ def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
 
     Args:
         mechanism: whose names channels use.
-        recordings: with the channels.
+        recordings: recordings with the channels.
 
     Raises:
-        ValueError: names the channel, and the nearest name that there is.
+        ValueError: a channel is not in the model; the message suggests the most similar name.
     """
     model = mechanism.model
     topology, linkage = model.topology, model.topology.linkage

@@ -36,8 +36,8 @@ def descend(
             descent goes on from it.
 
     Raises:
-        InputError: the file is of other parameters or of fewer lengths of simulations, or no such
-            file.
+        InputError: the file belongs to other parameters or to fewer lengths of simulations, or is
+            not a file of parameters.
     """
     first, stages = 0, (*problem.shorter, problem.objective)
     if resume is not None and resume.exists():

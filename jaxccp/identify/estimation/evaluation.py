@@ -121,9 +121,9 @@ def evaluation(
     """Return the errors of prediction of all windows of an evaluator, from measured initial states.
 
     Args:
-        evaluator: with the windows.
+        evaluator: evaluator of the windows.
         values: values of the parameters in each window.
-        windows: indices of those that count; all when None.
+        windows: indices of the windows to use; None: all.
     """
     plan = evaluator.plan
     count = len(plan.batch)

@@ -170,7 +170,7 @@ class Evaluator:
         """Return an evaluator of other segments that uses the same compiled programs.
 
         Args:
-            plan: a copy of this one's with another batch.
+            plan: a copy of this evaluator's plan with another batch.
         """
         copied = copy.copy(self)
         copied.plan = plan

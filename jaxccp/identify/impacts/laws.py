@@ -237,7 +237,7 @@ def impact_law(name: str) -> ImpactLaw:
     """Return an impact law by its name.
 
     Raises:
-        ValueError: there is no such law.
+        ValueError: no law has that name.
     """
     if name not in LAWS:
         raise ValueError(f"impact law {unknown(name, LAWS)}")

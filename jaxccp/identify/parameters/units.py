@@ -46,7 +46,7 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
 
     Args:
         name: name of a parameter of the fit.
-        subject: the model that it is of.
+        subject: the model.
         parameters: parameters of the problem; factors have no unit.
     """
     match = NAME.match(name)

@@ -53,8 +53,8 @@ def read(
     Args:
         paths: files or folders, or patterns of them (``log_*.npz``).
         mechanism: the recorded mechanism; needed for motions, tosses and commanded positions.
-        joints: names of the model's axes, for arrays whose file does not say which joint is which,
-            or calls them otherwise.
+        joints: names of the model's axes in the order of arrays of all joints, if the file has no
+            names or others.
         noise: standard deviation of samples by kind, or by channel such as ``position["elbow"]``.
         columns: meaning of columns, by the file's name of a column or of an array of all joints: a
             channel (``position["elbow"]``), a kind (``motion``), several of them, ``time``, ``run``
@@ -65,8 +65,8 @@ def read(
         topic: topic to read from a ROS bag that has joint states in several topics.
 
     Raises:
-        InputError: there are no such files, one cannot be read, or names something that the
-            mechanism does not have.
+        InputError: no file is found, a file cannot be read, or a channel belongs to something that
+            the mechanism does not have.
     """
     reading = Reading(
         mechanism,

@@ -25,7 +25,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
         reading: settings of the reader.
 
     Raises:
-        InputError: there is no header, no time, or a cell that is no number.
+        InputError: the header or the times are missing, or a cell is not a number.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -41,7 +41,7 @@ class Reading:
             what: the file has, that the mechanism explains.
 
         Raises:
-            InputError: there is no mechanism.
+            InputError: no mechanism was given.
         """
         if self.mechanism is None:
             raise InputError(path, f"has {what}", "give the model too: read(…, mechanism=…)")
@@ -55,7 +55,7 @@ class Reading:
             axis: name of the axis.
 
         Raises:
-            InputError: there is no mechanism, or no such actuator.
+            InputError: no mechanism was given, or the axis has no position actuator.
         """
         linkage = self.model(path, f"commanded positions of {axis}").model.topology.linkage
         place = linkage.axis(axis)

@@ -30,7 +30,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
 
     Args:
         path: path of the bag.
-        reading: with the topic, if there are several.
+        reading: settings of the reader, with the topic if there are several.
 
     Raises:
         InputError: the package rosbags is not installed, the bag is damaged, or has no joint states

@@ -23,10 +23,10 @@ def read(path: Path, reading: Reading) -> list[Table]:
 
     Args:
         path: path of the file.
-        reading: with the mechanism.
+        reading: settings of the reader, with the mechanism.
 
     Raises:
-        InputError: the file is damaged, or of another model.
+        InputError: the file is damaged, or belongs to another model.
     """
     mechanism = reading.model(path, "coordinates")
     with Arrays(path) as arrays:

@@ -113,7 +113,7 @@ class Recording:
         """Return a channel by its name.
 
         Raises:
-            KeyError: there is no such channel.
+            KeyError: no channel has that name.
         """
         if name not in self.index:
             raise KeyError(f"recording {self.name!r} has no {name}{suggestion(name, self.index)}")

@@ -85,7 +85,7 @@ def read_values(path: Path | str) -> dict[str, float]:
     :class:`jaxccp.identify.Predictor` take them.
 
     Raises:
-        InputError: the file is no ``fit.json``.
+        InputError: the file is not a ``fit.json``.
     """
     path = Path(path)
     try:
@@ -106,7 +106,7 @@ def read_known(path: Path | str) -> Known:
     Parameters without a finite standard error count as unknown.
 
     Raises:
-        InputError: the file is no ``fit.json`` of a report.
+        InputError: the file is not the ``fit.json`` of a report.
     """
     values = read_values(path)
     try:

@@ -63,7 +63,7 @@ class InputTable:
         name.
 
         Args:
-            subject: with the delay, offset and scale of each channel, and the time scale.
+            subject: subject with the calibration of the channels and the time scale.
             table: table of a segment.
         """
         channels, out, start = subject.channels, {}, 0

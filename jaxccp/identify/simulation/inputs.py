@@ -77,7 +77,7 @@ def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
     Args:
         length: length of the segment in the recording's time [s].
         h: step [s].
-        subject: with the bounds of its time scale.
+        subject: subject with the bounds of its time scale.
         joined: whether segments are joined by continuity.
 
     Raises:
@@ -103,7 +103,7 @@ def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> 
     Args:
         steps: number of steps of a segment.
         h: step [s].
-        subject: with the bounds of its time scale and of the delays of its channels.
+        subject: subject with the bounds of its time scale and of its channels' delays.
         inputs: names of the channels that drive the model.
 
     Raises:

@@ -81,7 +81,7 @@ def profile(fit: "Fit", name: str, level: float = 0.95, points: int = 16) -> Pro
         points: maximum number of values on either side of the fit.
 
     Raises:
-        ValueError: there is no such parameter, or ``level`` is no probability.
+        ValueError: no parameter has that name, or ``level`` is not between 0 and 1.
     """
     if name not in fit.names:
         raise ValueError(f"there is no parameter {name!r}; there are {', '.join(fit.names)}")

@@ -32,7 +32,7 @@ class ImportReport:
         """Note an element that is left out.
 
         Args:
-            label: names the element.
+            label: label of the element.
             what: why it is left out.
             instead: a replacement, if there is any.
         """

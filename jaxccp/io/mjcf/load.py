@@ -121,8 +121,8 @@ def load(
     Raises:
         UnsupportedError: the file has elements that cannot be simulated, or collision meshes that
             cannot be read; names them all.
-        InputError: the file cannot be read, describes no mechanism, or is no URDF, with options
-            that go with one.
+        InputError: the file cannot be read, does not describe a mechanism, or is not a URDF
+            although options of a URDF are given.
     """
     options = UrdfOptions(check_packages(packages or {}), floating, actuators)
     report = ImportReport()

@@ -45,7 +45,7 @@ def add_actuators(
         The file's number of each actuator that was added.
 
     Raises:
-        InputError: an actuator has numbers that none can have.
+        InputError: an actuator has impossible numbers.
     """
     if source.is_disabled("ACTUATION"):
         return np.zeros(0, np.int32)

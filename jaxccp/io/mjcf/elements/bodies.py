@@ -69,7 +69,7 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
             and are ``NOWHERE`` in the result.
 
     Returns:
-        Where the file's bodies are in those of the model.
+        Places of the file's bodies in the model.
 
     Raises:
         InputError: no body can move, or a mass, inertia or pose is not finite.

@@ -43,13 +43,13 @@ def add_tendons(
         frames: places of the file's bodies in the model.
         axes: names of the axes of the file's joints.
         sensed: the file's numbers of tendons with a sensor.
-        report: collects the tendons that are left out.
+        report: the report of tendons that are left out.
 
     Returns:
         The names of the tendons that were added, by the file's number.
 
     Raises:
-        InputError: a tendon has numbers that none can have.
+        InputError: a tendon has impossible numbers.
     """
     m = source.m
     trn = int(source.mujoco.mjtTrn.mjTRN_TENDON)

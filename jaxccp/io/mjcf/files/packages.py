@@ -75,7 +75,7 @@ def check_packages(packages: Mapping[str, str | Path]) -> dict[str, Path]:
     """Return the folders of packages as paths.
 
     Raises:
-        InputError: one is no folder.
+        InputError: one of them is not a folder.
     """
     folders = {name: Path(folder) for name, folder in packages.items()}
     for name, folder in folders.items():

@@ -28,7 +28,7 @@ class UrdfOptions:
         not a URDF.
 
         Raises:
-            InputError: names them.
+            InputError: the message names the option.
         """
         kinds = get_args(UrdfActuators)
         if self.actuators is not None and self.actuators not in kinds:

@@ -43,11 +43,11 @@ def write_model(
         remarks: further sentences for the comment on top of the file.
 
     Returns:
-        The remarks, and a sentence for each number that the file cannot say.
+        The remarks, and a sentence for each number that a model file cannot hold.
 
     Raises:
-        InputError: the model was not loaded from a file or its XML, the file is another now, or
-            MuJoCo refuses the numbers.
+        InputError: the model was not loaded from a file or its XML, the file has changed since, or
+            MuJoCo rejects the numbers.
     """
     source, elements = read_again(loaded)
     numbers = FileNumbers(source, elements, Mechanism(loaded.model, loaded.layout))

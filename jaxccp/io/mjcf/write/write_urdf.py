@@ -44,7 +44,7 @@ def write_urdf(
         remarks: further sentences for the comment on top of the file.
 
     Returns:
-        The remarks, and a sentence for each number that the URDF cannot say.
+        The remarks, and a sentence for each number that a URDF cannot hold.
 
     Raises:
         InputError: the model was not loaded from a URDF, or the file has changed since.
