@@ -1,4 +1,4 @@
-"""Advise options of the command line where steps were not solved to their tolerance."""
+"""Advice on options of the command line if steps were not solved to their tolerance."""
 
 ROBUST_SOLVERS = ("auto", "newton", "admm", "gradient-newton")
 """Solvers that converge on ill-conditioned problems, such as masses in a ratio of 1e5."""

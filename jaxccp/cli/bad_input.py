@@ -1,4 +1,4 @@
-"""Bad input found at work, as a message and an exit code."""
+"""Bad input found while a command runs: a message and an exit code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

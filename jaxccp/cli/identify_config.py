@@ -1,4 +1,4 @@
-"""Identifications as TOML files have them, and what options of the command line change."""
+"""Settings of identifications from TOML files, overridden by options of the command line."""
 
 import inspect
 import tomllib

@@ -1,4 +1,4 @@
-"""Names that commands offer, listed so that help needs no JAX; a test compares them with the
+"""Names that commands accept, listed so that help needs no JAX; a test compares them with the
 registries."""
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Model files of ``jaxccp simulate``: initial state, controls and the motion that is written."""
+"""Model files of ``jaxccp simulate``: initial state, controls and the written motion."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Options and exit codes that commands share, and their checks; nothing here imports JAX."""
+"""Options and exit codes shared by commands, with their checks; nothing here imports JAX."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Progress of a fit on stderr: a bar on a terminal, lines in a file or a pipe."""
+"""Progress of a fit on stderr: a bar on a terminal, else lines."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The contract of environments: two pure functions and the state that they hand on."""
+"""The contract of environments: two pure functions, and the state passed between them."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol

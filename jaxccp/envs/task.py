@@ -1,4 +1,4 @@
-"""The contract of tasks: start, observation, reward and end of an episode on a model."""
+"""The contract of tasks: initial state, observation, reward and end of an episode."""
 
 from dataclasses import dataclass
 from typing import ClassVar

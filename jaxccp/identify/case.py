@@ -1,4 +1,4 @@
-"""Cases of an identification: a mechanism, recordings of it, and how these are compared."""
+"""Cases of an identification: a mechanism, recordings of it, and their comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

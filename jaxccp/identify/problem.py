@@ -1,4 +1,4 @@
-"""An identification: models, recordings, parameters and a residual, and what comes out of them."""
+"""Identification problems: models, recordings, parameters and a residual."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property

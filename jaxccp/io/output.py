@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files that appear only when they are complete."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""Contact problems from npz files; the layouts are one module each."""
+"""Contact problems from npz files; each layout is a module."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The matrices of a step written to a folder, block by block and as a whole."""
+"""The matrices of a step written to a folder, as blocks and assembled."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The table of bodies and the initial state, of the bodies that were added to a builder."""
+"""The table of bodies and the initial state, made from the bodies added to a builder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The builder: checks bodies, shapes, joints and actuators and makes a model of them."""
+"""The builder: makes a model of bodies, shapes, joints and actuators, and checks them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Checks of physical quantities; their ``ValueError`` names the fault and the remedy."""
+"""Checks of physical quantities; their ``ValueError`` names the fault and a remedy."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Cables, beams and shells of finite elements, made from a user's numbers, which are checked."""
+"""Cables, beams and shells of finite elements, with checks of the user's numbers."""
 
 from collections.abc import Callable, Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""The tables of joints and actuators, of those that were added to a builder."""
+"""The tables of joints and actuators, made from those added to a builder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Tables of convex meshes and of height fields: one row for each different shape."""
+"""Tables of convex meshes and of height fields, one row for each distinct shape."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The part of the builder that decides which shapes may touch, and sets the friction of pairs."""
+"""The part of the builder that chooses which shapes can collide, and the friction of pairs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

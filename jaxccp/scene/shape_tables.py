@@ -1,4 +1,4 @@
-"""The tables of shapes and of pairs that may touch, of the shapes added to a builder."""
+"""The tables of shapes and of pairs that can collide, made from the shapes added to a builder."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

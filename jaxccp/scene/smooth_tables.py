@@ -1,4 +1,4 @@
-"""The tables of smooth contact: pairs with smooth contact, and numbers of their surfaces."""
+"""The tables of smooth contact: pairs with smooth contact, and coefficients of their surfaces."""
 
 from collections.abc import Callable, Sequence
 

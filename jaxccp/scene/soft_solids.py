@@ -1,4 +1,4 @@
-"""Soft solids made from a user's numbers and placed in the world."""
+"""Soft solids placed in the world, with checks of the user's numbers."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The tables of tendons, of those that were added to a builder."""
+"""The tables of tendons, made from those added to a builder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

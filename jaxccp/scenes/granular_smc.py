@@ -1,4 +1,4 @@
-"""Balls of one size poured into a tray, in smooth contact."""
+"""Equal balls poured into a tray, in smooth contact."""
 
 from dataclasses import replace
 

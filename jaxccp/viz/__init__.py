@@ -1,4 +1,4 @@
-"""Pictures of what was simulated; needs matplotlib: ``pip install 'jaxccp[viz]'``."""
+"""Pictures of simulations; needs matplotlib: ``pip install 'jaxccp[viz]'``."""
 
 from jaxccp.viz.film import Stage, write_film
 from jaxccp.viz.identification import Change, TossPicture, identification_picture

@@ -1,4 +1,4 @@
-"""Replays in the browser, through viser: live, or as one file that needs nothing else."""
+"""Replays in the browser with viser: live, or as one self-contained file."""
 
 import io
 import time

@@ -1,4 +1,4 @@
-"""A motion as frames: arrays of pixels, and files of them."""
+"""Films of a motion: frames as arrays of pixels, and files."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pictures of an identification: recorded against simulated tosses, losses and parameters."""
+"""Pictures of an identification: recorded and simulated tosses, losses and parameters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Shapes as polygons in their own frames, to be drawn."""
+"""Shapes as polygons in their own frames."""
 
 from collections.abc import Callable
 

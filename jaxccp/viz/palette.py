@@ -1,4 +1,4 @@
-"""The colours that pictures use."""
+"""The colours of pictures."""
 
 from matplotlib import colormaps
 from matplotlib.colors import to_hex

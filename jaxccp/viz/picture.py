@@ -1,4 +1,4 @@
-"""One picture of a simulation: the bodies over time, and the health of the solution."""
+"""A picture of a simulation: the bodies over time, energy, contacts and residuals."""
 
 import numpy as np
 from jaxtyping import Float, Int

@@ -1,4 +1,4 @@
-"""A motion as a viewer draws it: solids on bodies, ground, poses and contact forces over time."""
+"""The data of a motion for a viewer: solids, ground, poses and contact forces over time."""
 
 from dataclasses import dataclass
 

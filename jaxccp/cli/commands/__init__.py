@@ -1,4 +1,4 @@
-"""Options of the commands and what is said of them; nothing here imports JAX."""
+"""Options and help texts of the commands; nothing here imports JAX."""
 
 from jaxccp.cli.commands.check_gradients_command import check_gradients
 from jaxccp.cli.commands.excite_command import excite

@@ -1,4 +1,4 @@
-"""Check that the options of ``jaxccp identify`` go together, and make the request."""
+"""Checks that the options of ``jaxccp identify`` are compatible, and the request made from them."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A request to identify a model, as the command line has it."""
+"""A request to identify a model, from the command line."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

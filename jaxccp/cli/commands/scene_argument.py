@@ -1,4 +1,4 @@
-"""The scene that a command is given: a built-in one by name, or a model file."""
+"""The scene of a command, a built-in one by name or a model file, and its options."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

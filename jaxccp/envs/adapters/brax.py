@@ -1,4 +1,4 @@
-"""Brax (extra ``brax``): our environments for the trainers of brax."""
+"""Environments of this package for the trainers of brax (extra ``brax``)."""
 
 # What flax makes of a class, the checker cannot see; and the package may be absent.
 # pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false

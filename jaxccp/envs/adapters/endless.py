@@ -1,4 +1,4 @@
-"""Environments without end, for packages that make episodes of them."""
+"""Environments without resets, for packages that make the episodes."""
 
 from typing import Any
 

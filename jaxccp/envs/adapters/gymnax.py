@@ -1,4 +1,4 @@
-"""Gymnax 1.0 (extra ``gymnax``): our environments for the trainers that take its own."""
+"""Environments of this package for the trainers of gymnax 1.0 (extra ``gymnax``)."""
 
 # What flax makes of a class, the checker cannot see; and the package may be absent.
 # pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false

@@ -1,4 +1,4 @@
-"""The tasks, a file each with its model beside it; a new one is a file and a line here."""
+"""The tasks, one file each with a model file beside it; a new one is a file and a line here."""
 
 from pathlib import Path
 

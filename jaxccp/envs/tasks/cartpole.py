@@ -1,4 +1,4 @@
-"""Cartpole, swing-up: a cart on a rail raises its rod from hanging and holds it upright."""
+"""Cartpole, swing-up: a cart on a rail swings its hanging rod up and balances it."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""InHand: two fingers turn a cube that they hold by friction alone."""
+"""InHand: two fingers turn a cube that only friction holds."""
 
 from dataclasses import dataclass
 from typing import ClassVar

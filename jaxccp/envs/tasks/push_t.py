@@ -1,4 +1,4 @@
-"""PushT: a round pusher moves a T-shaped block on a table into its place."""
+"""PushT: a round pusher moves a T-shaped block on a table to a given pose."""
 
 from dataclasses import dataclass
 from typing import ClassVar

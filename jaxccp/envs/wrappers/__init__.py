@@ -1,4 +1,4 @@
-"""Environments made of environments."""
+"""Wrappers: environments around other environments."""
 
 from jaxccp.envs.wrappers.auto_reset import AutoReset
 from jaxccp.envs.wrappers.delay import ActionDelay

@@ -1,4 +1,4 @@
-"""Observations that are noisy, late, or several at once."""
+"""Observations with noise, with a delay, or stacked."""
 
 from dataclasses import dataclass, field, replace
 

@@ -1,1 +1,1 @@
-"""Checks of recordings against a model, before anything is fitted."""
+"""Checks of recordings against a model, before a fit."""

@@ -1,4 +1,4 @@
-"""Checks of recordings against a model: what cannot be used, and what looks wrong."""
+"""Checks of recordings against a model: errors for unusable ones, warnings for suspicious ones."""
 
 from collections.abc import Sequence
 from typing import Any

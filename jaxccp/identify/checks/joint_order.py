@@ -1,4 +1,4 @@
-"""Check whether recorded channels belong to other joints than their names say."""
+"""Check whether recorded channels belong to other joints than those named."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The range of samples, and how far it leaves the limits of a joint."""
+"""The range of samples, and the amount by which it exceeds the limits of a joint."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""The recorded cube: its model, its fit and its page."""
+"""The tossed cube: its model, its fit and its report."""

@@ -1,4 +1,4 @@
-"""Errors of prediction of tosses of the cube, in its widths and in degrees."""
+"""Errors of prediction of the cube's tosses, in widths of the cube and in degrees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The tossed cube: parameters by short names, the fit of its tosses, and errors in its widths."""
+"""The tossed cube: parameters by short names, and the fit of its tosses."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

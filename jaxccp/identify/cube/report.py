@@ -1,4 +1,4 @@
-"""An identification of the cube as JSON and as a picture, and parameters read back from JSON."""
+"""An identification of the cube as JSON and as a picture, and parameters read from JSON."""
 
 import json
 from collections.abc import Mapping, Sequence

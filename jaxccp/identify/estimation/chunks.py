@@ -1,4 +1,4 @@
-"""Programs that are run chunk by chunk, on all cores."""
+"""Compiled programs that are run chunk by chunk, on all cores."""
 
 import os
 from collections.abc import Callable, Iterable

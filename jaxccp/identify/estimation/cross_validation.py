@@ -1,4 +1,4 @@
-"""Cross-validation: errors of prediction of what was left out of fits, fold by fold."""
+"""Cross-validation: errors of prediction of folds that were not fitted."""
 
 import copy
 from collections.abc import Callable, Mapping

@@ -1,4 +1,5 @@
-"""The descents of a fit: over simulations that grow, from several starts, or where one stopped."""
+"""The minimisations of a fit: over simulations of increasing length, from several initial
+values, or resumed."""
 
 import json
 from pathlib import Path

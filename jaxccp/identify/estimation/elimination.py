@@ -1,4 +1,4 @@
-"""The linear system of a step: starts of segments are eliminated, parameters are left."""
+"""The linear system of a step: initial states of segments are eliminated, parameters remain."""
 
 from dataclasses import dataclass
 

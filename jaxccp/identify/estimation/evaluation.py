@@ -1,4 +1,4 @@
-"""Errors of prediction: how far windows of recordings are from what a model predicts of them."""
+"""Errors of prediction of windows of recordings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

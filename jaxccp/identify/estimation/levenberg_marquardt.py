@@ -1,4 +1,4 @@
-"""Levenberg–Marquardt on exact Jacobians, with bounds, priors and unknown starts."""
+"""Levenberg–Marquardt on exact Jacobians, with bounds, priors and unknown initial states."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Residuals and exact Jacobians of all segments, summed up to normal equations."""
+"""Residuals and exact Jacobians of all segments, summed to normal equations."""
 
 import copy
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Say in sentences what a fit did by itself."""
+"""Sentences about automatic decisions of a fit."""
 
 import numpy as np
 

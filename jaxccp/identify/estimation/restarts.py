@@ -1,4 +1,4 @@
-"""Starts of fits all over the space of parameters, for losses with many minima."""
+"""Random initial values throughout the space of parameters, for losses with many minima."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

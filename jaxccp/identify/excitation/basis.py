@@ -1,4 +1,4 @@
-"""Motions that are linear in few coefficients, and at rest where they begin and end."""
+"""Motions that are linear in few coefficients, and at rest at both ends."""
 
 from dataclasses import dataclass
 from typing import Literal

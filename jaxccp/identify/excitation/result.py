@@ -1,4 +1,4 @@
-"""A planned motion: what it will tell, how much of its limits it uses, and its file."""
+"""A planned motion: its standard errors, its use of limits, and its file."""
 
 import csv
 import io

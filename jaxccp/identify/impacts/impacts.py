@@ -1,4 +1,4 @@
-"""Residuals of impacts: rates after an impact against those that an impact law predicts."""
+"""Residuals of impacts: measured rates after an impact, compared with those of an impact law."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Torques and motions that a recording imposes on a model, as actuators added to it."""
+"""Actuators that impose the torques and motions of a recording on a model."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""Residuals of inverse dynamics: measured torques against those that the measured motion needs."""
+"""Residuals of inverse dynamics: measured torques, compared with those computed from the
+measured motion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The torques that measured motion needs, at samples of recordings."""
+"""Torques computed from the measured motion at samples of recordings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

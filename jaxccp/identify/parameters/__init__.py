@@ -1,1 +1,1 @@
-"""Parameters that are identified, by paths into a model."""
+"""Parameters to identify, by paths into a model."""

@@ -1,4 +1,4 @@
-"""Parameters of a problem: what a path alone means, and the joint vector of several cases."""
+"""Parameters of a problem: defaults for a path alone, and the joint vector of several cases."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Add the rows and the room for delays that parameters need and the model was built without."""
+"""Rows of a problem and ranges of delays that parameters need to have an effect."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Recordings from files; a format is one file here, and one line in :data:`FORMATS`."""
+"""Recordings from files; a new format is one file here, and one line in :data:`FORMATS`."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Names of channels as files have them: ``position["elbow"]`` or ``position.elbow``."""
+"""Names of channels in files: ``position["elbow"]`` or ``position.elbow``."""
 
 import re
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""Text files of columns with a header, between commas, semicolons or tabs."""
+"""Text files of columns with a header, separated by commas, semicolons or tabs."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Settings of readers, and the table of columns that every reader makes of a file."""
+"""Settings of readers, and the table of columns that every reader produces."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""Recordings of motion, cut into segments with their measured starts."""
+"""Recordings of motion, cut into segments with measured initial states."""

@@ -1,4 +1,4 @@
-"""Computes what channels would show of a simulated motion, and how far recordings are from it."""
+"""Predicted values of channels for a simulated motion, and their errors."""
 
 from collections.abc import Mapping, Sequence
 

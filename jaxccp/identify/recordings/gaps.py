@@ -1,4 +1,4 @@
-"""Gaps between segments that have to join: multiple shooting."""
+"""Gaps between joined segments in multiple shooting."""
 
 import numpy as np
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Recordings: what was measured of a mechanism, channel by channel, and what drove it."""
+"""Recordings: measured quantities of a mechanism, and inputs that drive it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

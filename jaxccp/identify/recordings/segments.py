@@ -1,4 +1,4 @@
-"""Stretches of recordings that simulations are compared with."""
+"""Segments of recordings that are compared with simulations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Coordinates at which simulations of recordings start, and their neighbourhood."""
+"""Initial states of simulations, measured from recordings, and changes of them."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""A fit as JSON, and its values read back."""
+"""A fit as JSON, and its values read from JSON."""
 
 import json
 from collections.abc import Sequence

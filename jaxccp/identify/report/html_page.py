@@ -1,4 +1,4 @@
-"""A fit as one page of HTML that needs nothing else."""
+"""The report of a fit as one self-contained page of HTML."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Pictures of a fit's report, as parts of its page."""
+"""Pictures of a fit's report, embedded in its page."""
 
 import base64
 import importlib.util

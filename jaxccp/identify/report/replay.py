@@ -1,4 +1,4 @@
-"""Measured and simulated motion of a mechanism, ready to be drawn by the report's page."""
+"""Measured and simulated motion of a mechanism, as data for the report's page."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

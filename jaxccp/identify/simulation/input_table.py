@@ -1,4 +1,4 @@
-"""Tables of recorded inputs, and what of them acts in each step of a simulation."""
+"""Tables of recorded inputs, and the values that act in each step of a simulation."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Tell which channels drive a simulation and which it predicts, and how much input it reads."""
+"""Roles of channels in a simulation: those that drive it and those that it predicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

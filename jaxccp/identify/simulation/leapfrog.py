@@ -1,4 +1,4 @@
-"""Springs, dampers and servos in steps that leapfrog, with forces of second order in the step."""
+"""Springs, dampers and servos of second order in leapfrog steps."""
 
 from dataclasses import dataclass, replace
 

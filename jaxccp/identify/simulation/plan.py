@@ -1,4 +1,4 @@
-"""The simulations of recordings: what drives them, what they show, and how they differ."""
+"""Simulations of recordings: inputs, predictions and residuals."""
 
 import copy
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Residuals of simulations: segments of recordings against the motion of the model."""
+"""Residuals of simulations: segments of recordings, compared with the motion of the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

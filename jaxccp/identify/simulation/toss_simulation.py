@@ -1,4 +1,4 @@
-"""Simulations of tossed bodies, from starts that are not impacts."""
+"""Simulations of tossed bodies, started between impacts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Intervals of parameters, and what recordings do not tell."""
+"""Intervals of parameters, and combinations that recordings do not determine."""

@@ -1,4 +1,4 @@
-"""Find base parameters: the least number of combinations that recordings determine."""
+"""Base parameters: the smallest number of combinations that recordings determine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Compute standard errors, and name the directions that recordings do not determine."""
+"""Standard errors, and the combinations of parameters that recordings do not determine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

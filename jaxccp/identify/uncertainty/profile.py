@@ -1,4 +1,4 @@
-"""Profile likelihoods: how the loss grows with one parameter while all others are fitted anew."""
+"""Profile likelihoods: the loss as a function of one parameter, minimised over all others."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The elements of a model file that are left out or act differently."""
+"""Elements of a model file that are left out or whose effect differs."""
 
 from pathlib import Path
 

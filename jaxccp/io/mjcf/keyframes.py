@@ -1,4 +1,4 @@
-"""Keyframes: the states that a file names."""
+"""Keyframes: named states of a file."""
 
 from dataclasses import dataclass, replace
 

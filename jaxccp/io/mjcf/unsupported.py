@@ -1,4 +1,4 @@
-"""Elements of a file that are always left out."""
+"""Elements of a file that are never supported."""
 
 from jaxccp.io.mjcf.elements.cables import is_link
 from jaxccp.io.mjcf.files.source import Source

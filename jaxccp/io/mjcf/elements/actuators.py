@@ -1,4 +1,5 @@
-"""Actuators on joints and tendons whose force is affine in control, coordinate and rate."""
+"""Actuators of a file on joints and tendons, with a force affine in control, coordinate and
+rate."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The fluid that a file's bodies move in."""
+"""The fluid around a file's bodies."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Friction coefficients of surfaces, and how MuJoCo combines those of two."""
+"""Friction coefficients of surfaces, and MuJoCo's rule to combine those of two."""
 
 from collections.abc import Iterable
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Geoms of a file as shapes, and the pairs of them that may touch."""
+"""Geoms of a file as shapes, and the pairs of them that can collide."""
 
 import re
 from dataclasses import asdict, replace

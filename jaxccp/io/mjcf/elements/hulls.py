@@ -1,4 +1,4 @@
-"""Meshes of very many points, thinned out."""
+"""Convex hulls with a limited number of vertices, for meshes of very many points."""
 
 import numpy as np
 from jaxtyping import Float

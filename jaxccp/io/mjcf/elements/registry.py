@@ -1,4 +1,4 @@
-"""The elements of a model file, and which parts of a model each of them becomes."""
+"""The elements of a model file, and the parts of a model that represent them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Constraints that are springs in a file and hard here, where that is no matter of degree."""
+"""Constraints that are soft in a file and hard in this package."""
 
 import numpy as np
 

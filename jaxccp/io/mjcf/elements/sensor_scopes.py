@@ -1,4 +1,4 @@
-"""The shapes and bodies of the model that the sensors of a file count, see or carry."""
+"""Shapes and bodies of the model that the sensors of a file measure."""
 
 import numpy as np
 from jaxtyping import Bool

@@ -1,4 +1,4 @@
-"""The XML of a model file, to be changed and written: its elements by MuJoCo's numbers."""
+"""The XML of a model file, to be changed and written; elements are found by MuJoCo's numbers."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

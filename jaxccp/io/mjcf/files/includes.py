@@ -1,4 +1,4 @@
-"""Find the lines of elements in included files, for which MuJoCo's messages have line 0."""
+"""Lines of elements in included files, for which MuJoCo's messages have line 0."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Models come from files, strings of XML, or what MuJoCo has made of one."""
+"""Sources of models: files, strings of XML, or MuJoCo's objects."""
 
 import re
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A model file as MuJoCo compiles it, and what to call its elements in messages."""
+"""A model file compiled by MuJoCo, and labels of its elements for messages."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""Contacts of the nodes of flexible bodies: spheres, the pairs that may touch, and friction."""
+"""Contacts of the nodes of flexible bodies: spheres, pairs that can collide, and friction."""
 
 from itertools import product
 

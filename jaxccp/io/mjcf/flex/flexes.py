@@ -1,4 +1,4 @@
-"""Flexible bodies of a file (MuJoCo's flexes): what they are, and why some cannot be simulated."""
+"""Flexible bodies of a file (MuJoCo's flexes), and the reasons why some are not supported."""
 
 from dataclasses import dataclass
 

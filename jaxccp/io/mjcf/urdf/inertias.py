@@ -1,4 +1,4 @@
-"""Inertias of a URDF that no rigid body has, and what MuJoCo is given in their place."""
+"""Replacements for unphysical inertias in a URDF."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""The text of a URDF, and its meshes: where their files stand, and which MuJoCo can read."""
+"""The mesh files of a URDF: where they are, and which of them MuJoCo can read."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""URDF files: MuJoCo's reading of them, with what it needs to be told and what they leave open."""
+"""URDF files as MuJoCo reads them, with settings for what a URDF does not contain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Sentences about the numbers in which two models of one structure differ."""
+"""Sentences about the numbers in which two models of the same structure differ."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any

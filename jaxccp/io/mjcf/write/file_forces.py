@@ -1,4 +1,4 @@
-"""The numbers of a file's joints, tendons and actuators that a changed model stands for."""
+"""Numbers of a file's joints, tendons and actuators, computed from a changed model."""
 
 from dataclasses import dataclass
 from typing import Any

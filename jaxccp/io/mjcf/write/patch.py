@@ -1,4 +1,4 @@
-"""Numbers put into a document wherever it has others."""
+"""Numbers written into a document where they differ."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Models written back as the file that they were loaded from, with their numbers in it."""
+"""Models with other numbers, written as the MJCF file that they were loaded from."""
 
 from collections.abc import Sequence
 from dataclasses import replace

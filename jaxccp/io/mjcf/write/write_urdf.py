@@ -1,4 +1,4 @@
-"""Models written back as the URDF that they were loaded from."""
+"""Models with other numbers, written as the URDF that they were loaded from."""
 
 from collections.abc import Sequence
 from dataclasses import replace
