@@ -24,10 +24,10 @@ def keep_programs(cache: str | None) -> None:
         cache: a folder; ``off`` for none; None for the one that ``JAX_COMPILATION_CACHE_DIR``
             names, else that of this package in the user's folder for caches.
     """
-    # The compiler writes an alarming line for each program that it reads back, since it does not
-    # find its own tuning hints among the processor's features; errors are exceptions anyway.
+    # The compiler logs an error for each cached program, because its tuning hints are not features
+    # of the processor; real errors are exceptions.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # Traced programs are long-lived: looking for cycles among them is a tenth of a start.
+    # Traced programs live long: searching them for cycles takes a tenth of the start-up time.
     gc.set_threshold(100_000, 50, 100)
     import jax
 
@@ -44,6 +44,6 @@ def keep_programs(cache: str | None) -> None:
                 refuse(f"{cache}: cannot be a folder ({error.strerror}); give --cache another")
             return  # a home that cannot be written to is no fault of the user's
         jax.config.update("jax_compilation_cache_dir", str(folder))
-    # Some twenty small programs together compile as long as a start may take.
+    # Some twenty small programs together take as long to compile as a start may take.
     if MINIMUM not in os.environ:
         jax.config.update(MINIMUM.lower(), 0.0)

@@ -45,7 +45,7 @@ class _Lines:
 
     def iteration(self, index: int, loss: float) -> None:
         done, every = index + 1, -(-self._iterations // LINES)
-        # The first one comes after compiling, which is the longest silence.
+        # The first iteration comes after compiling, which takes longest.
         if done == 1 or done % every == 0 or done == self._iterations:
             self._say(f"iteration {done} of {self._iterations}, loss {loss:.2e}")
 

@@ -48,7 +48,7 @@ def excite_command(
         earlier = None
         if fit is not None:
             earlier = read_known(fit)
-            # The priors are in the errors of the earlier fit already.
+            # The errors of the earlier fit already include the priors.
             unknowns = [replace(unknown, prior=None) for unknown in unknowns]
         try:
             motion = excite(mechanism, unknowns, Limits.read(limits), Design(**settings), earlier)

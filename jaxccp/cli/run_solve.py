@@ -106,7 +106,7 @@ def solve_command(
                 typer.echo(_json(report))
             reports.append(report)
     if not as_json:
-        # A pipe has no width of its own: do not fold names there to fit a terminal's.
+        # A pipe has no width: do not wrap names as for a terminal.
         Console(width=None if sys.stdout.isatty() else 120).print(_table(reports))
     if any(report.status != "converged" for report in reports):
         raise typer.Exit(Exit.NOT_CONVERGED)
@@ -142,7 +142,8 @@ class _Runner:
 
     def __init__(self, solver: ccp.Solver, law: ccp.Law, max_iterations: int) -> None:
         def run(problem: ccp.Problem, tolerance: jax.Array) -> ccp.Solution:
-            # The tolerance is an argument, not a constant: files of one shape share the program.
+            # The tolerance is an argument, not a constant, so that files of the same shape share a
+            # program.
             stop = ccp.Stop(atol=tolerance, max_iterations=max_iterations)
             return ccp.solve(problem, solver, law=law, stop=stop)
 

@@ -76,7 +76,7 @@ def simulate(
     copies = len(state.time) if state.time.ndim else 0
     every = _interval(steps) if copies else 1
     records = steps // every
-    # Parts of one length need one program; what the last one does too much is cut off.
+    # Parts of equal length need a single program; surplus steps of the last part are cut off.
     length = -(-records // PARTS)
     count = -(-records // length)
 

@@ -132,7 +132,7 @@ class ContactTerms:
     def _r(self, biased: tuple[Array, Array], units: ContactUnits) -> Float[Array, " c*w"]:
         velocity, bias = biased[0] * units.row_units(biased[0].shape[1]), biased[1]
         normal_only = jnp.eye(velocity.shape[1], dtype=velocity.dtype)[0]
-        # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
+        # An empty slot is a separating contact with zero rows: its impulse is exactly zero.
         r = velocity + bias[:, None] * normal_only
         return jnp.where(self.live[:, None], r, normal_only).reshape(-1)
 

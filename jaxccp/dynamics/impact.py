@@ -244,7 +244,7 @@ def find_impacts(
         normal_acceleration: second derivatives of the gaps [m/s²].
         h: length of the step [s].
     """
-    # What would close at constant speed counts even if it is late, see :func:`impact_delay`.
+    # A gap that closes at constant speed counts even if it closes late (:func:`impact_delay`).
     closing_acceleration = jnp.where(
         u_free < 0, jnp.clip(normal_acceleration, u_free / h, 0.0), 0.0
     )

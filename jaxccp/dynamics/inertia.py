@@ -73,7 +73,7 @@ def rotate_freely(
         spin: angular velocity at the start, world axes [rad/s].
         h: length of the rotation [s].
     """
-    # How the body turns is the same for all multiples of the inertia, which may be tiny.
+    # The rotation does not depend on the scale of the inertia, which may be tiny.
     inertia = inertia / jnp.max(lax.stop_gradient(inertia), axis=(-2, -1), keepdims=True)
     local = jnp.einsum("bji,bj->bi", quaternion.to_matrix(orientation), spin)
     start = 0.5 * h * local

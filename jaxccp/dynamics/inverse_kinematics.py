@@ -243,7 +243,7 @@ class _Task:
         square = jnp.sum(task.errors(start) ** 2)
         carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
         pose, square, _, count = lax.while_loop(going, iterate, carry)
-        # One more step moves nothing, but has the derivative of the pose with respect to all else.
+        # A further step of length zero provides the derivative of the pose.
         correction = self.step(pose, float(jnp.finfo(square.dtype).eps))
         pose = self.displaced(pose, correction - lax.stop_gradient(correction))
         return InverseKinematics(pose, jnp.sqrt(square), count, square <= tolerance**2)

@@ -73,7 +73,7 @@ def linearise(
         control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
 
     start = stepper.init(model, state)
-    # After a step in reduced coordinates these are known, and need not be found from the poses.
+    # After a step in reduced coordinates the joint coordinates are known without the poses.
     motion = tree_motion if stepper.reduces(model) else joint_motion
 
     def step_from(
@@ -108,8 +108,8 @@ def linearise(
     )
     zeros = (zero_velocity, zero_velocity, zero_activation, jnp.zeros_like(control))
     _, pushforward, (after, report) = jax.linearize(step_from, *zeros[:3], control, has_aux=True)
-    # Each by itself: what velocities and controls do leaves all that depends on poses as it is,
-    # and a zero that all columns share is computed once.
+    # One call for each part: velocities and controls do not affect what depends on poses, and zeros
+    # that all columns share are computed once.
     columns = [
         jax.vmap(
             lambda tangent_, k=k: pushforward(*zeros[:k], tangent_, *zeros[k + 1 :]), out_axes=1

@@ -89,7 +89,7 @@ def tendon_forces(
     linkage = model.topology.linkage
     if motion is None or not linkage.routing.tendons:
         return jnp.zeros(0, lam.dtype)
-    # An upper limit's row looks the other way along its coordinate, a servo's has its gear.
+    # The row of an upper limit has the opposite sign, the row of a servo is scaled by its gear.
     sense = jnp.asarray(linkage.row_sense, lam.dtype)
     gears = model.actuators.gear[linkage.servos]
     sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(gears)

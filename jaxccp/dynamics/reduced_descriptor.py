@@ -114,7 +114,7 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
     whitened, compliance, cones = delassus.whitened, delassus.compliance, system.problem.cones
     free, bias = system.whitened_free, system.problem.r
     if system.loop_constraints is not None:
-        # Those rows are solved for already, which has changed the others and the velocities.
+        # Loop rows are eliminated, which has changed the other rows and the velocities: undo this.
         rows, response = system.loop_constraints.saddle.rows, system.loop_constraints.response
         bias = jnp.concatenate([jnp.zeros(len(rows), bias.dtype), bias])
         whitened = jnp.concatenate([rows, whitened - response.T @ rows])
@@ -122,7 +122,7 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
         bounds = jnp.full(len(rows), jnp.inf, bias.dtype)
         lo, hi = jnp.concatenate([-bounds, cones.lo]), jnp.concatenate([bounds, cones.hi])
         cones = replace(cones, lo=lo, hi=hi)
-    # All rows are about these velocities, at which loops are closed.
+    # At this point the free velocities still satisfy the loop rows.
     bias = bias - whitened @ free
     if system.loop_constraints is not None:
         free = free - system.loop_constraints.free_impulses @ system.loop_constraints.saddle.rows

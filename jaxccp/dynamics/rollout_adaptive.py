@@ -131,7 +131,7 @@ def rollout_adaptive(
             return jnp.where(accepted, a, b)
 
         carry = jax.tree.map(select, refined, carry)
-        # The last step is as short as what is left, which says nothing of the next.
+        # The last step only fills the rest of the duration: its length is no guess for later steps.
         small = error < tolerance / 64
         scale: Array = jnp.where(good, jnp.where(small, 2.0 * h, h), 0.5 * length)
         h = jnp.clip(scale, shortest_allowed, longest)

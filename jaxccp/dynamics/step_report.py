@@ -94,7 +94,7 @@ def step_report(
         candidates = jnp.concatenate([candidates, smooth.contacts.candidates])
         contact_wrenches = contact_wrenches + smooth.wrenches
     crowded = jnp.any(candidates > _room(model))
-    # Where no rows were left to solve for, nobody has looked yet.
+    # Without rows the solver has not checked this.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
     invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)

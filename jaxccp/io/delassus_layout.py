@@ -37,7 +37,7 @@ def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         )
     r = arrays.floats("q", rows)
 
-    # Blocks of either triangle, so that the pattern is symmetric whatever the file stores.
+    # Include blocks of both triangles, so that the pattern is symmetric whatever the file stores.
     key, transposed = row // 3 * contacts + column // 3, column // 3 * contacts + row // 3
     keys = np.unique(np.concatenate([key, transposed]))
     blocks, transposes = np.zeros((2, len(keys), 3, 3))

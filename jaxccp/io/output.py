@@ -32,7 +32,7 @@ def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
-        # mkstemp makes files private; give them the mode any other new file has.
+        # mkstemp makes private files; give this one the mode of other new files.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)

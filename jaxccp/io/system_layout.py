@@ -49,7 +49,7 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     block = np.concatenate([np.arange(s), s + np.repeat(np.arange(c), width)])
     rows, bodies = paired_rows(arrays, "J", nb, np.arange(n), block, s)
 
-    # One body more stands for "none": no row acts on it.
+    # An additional body stands for "none"; no row acts on it.
     blocks, matrix = _mass(arrays, nb)
     if matrix is None:
         factors = lower_factor(arrays, blocks)

@@ -80,7 +80,7 @@ def route_tendons(
         for i in range(len(tendon_specs))
     ]
     bodies_of = [[int(body) for body in bodies if free[body]] for bodies in bodies_of]
-    # Never less than the two bodies that other rows have.
+    # At least the two bodies of other rows.
     width = max([2, *map(len, bodies_of)])
     bodies = np.array([row + [0] * (width - len(row)) for row in bodies_of], np.int32)
 

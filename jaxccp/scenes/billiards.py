@@ -31,7 +31,8 @@ def billiards(key: draw.Key) -> tuple[Model, State]:
     The balls have the restitution of real ones (0.96), and cushions surround the table; the key
     aims the cue ball.
     """
-    # A ball on the cloth grips as the cloth does, a ball on a ball as balls do.
+    # Contacts of balls with the cloth have the friction of the cloth, contacts of balls that of
+    # balls.
     builder = ModelBuilder(
         combination=Combination(friction="max", restitution="min"), min_bounce_speed=0.02
     )
@@ -51,7 +52,7 @@ def billiards(key: draw.Key) -> tuple[Model, State]:
         for column in range(row + 1):
             x = LENGTH / 4 + row * spacing * math.sqrt(0.75)
             ball(f"ball{row * (row + 1) // 2 + column + 1}", x, (column - row / 2) * spacing)
-    # All balls on the cloth, thirty contacts inside the rack, and the cushions.
+    # Contacts of all balls with the cloth, thirty in the rack, and those with the cushions.
     model, state = builder.build(max_contacts=64)
 
     dtype = state.position.dtype

@@ -34,7 +34,7 @@ def cable_over_peg(key: draw.Key) -> tuple[Model, State]:
     model, state = builder.build(max_contacts=8)
     (cable_state,) = state.families
     offset = SHIFT * draw.uniform(key, (), cable_state.q.dtype)
-    # Of each node its position and the slope there.
+    # Each node has its position and its slope.
     shifted = cable_state.q.reshape(len(bodies), 2, 3).at[:, 0, 0].add(offset).reshape(-1)
     position = state.position.at[np.array(bodies), 0].add(offset)
     return model, replace(state, position=position, families=(replace(cable_state, q=shifted),))

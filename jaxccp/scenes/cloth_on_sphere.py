@@ -40,7 +40,7 @@ def cloth_on_sphere(key: draw.Key) -> tuple[Model, State]:
     model, state = builder.build(max_contacts=len(nodes))
     (cloth_state,) = state.families
     offset = SHIFT * draw.uniform(key, (2,), cloth_state.q.dtype)
-    # Of each node its position and three derivatives.
+    # Each node has its position and three derivatives.
     placed = cloth_state.q.reshape(len(nodes), -1, 3)
     shifted = placed.at[:, 0, :2].add(offset).reshape(-1)
     position = state.position.at[np.array(nodes), :2].add(offset)

@@ -18,7 +18,8 @@ def normal(key: Key, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "
         shape: shape of the result.
         dtype: dtype of the result.
     """
-    # JAX draws other numbers in another precision; these are drawn in single precision always.
+    # JAX draws different numbers in different precisions; these are always drawn in single
+    # precision.
     return jax.random.normal(key, shape, jnp.float32).astype(dtype)
 
 

@@ -42,7 +42,7 @@ def granular_smc(key: draw.Key) -> tuple[Model, State]:
             position=SPACING * np.array([column - middle, row - middle, layer + 0.6]),
             name=f"ball{1 + column + COLUMNS * (row + COLUMNS * layer)}",
         )
-    # Half of a ball's twelve neighbours: those in the tray have fewer.
+    # Half of the twelve possible neighbours of each ball.
     model, state = builder.build(max_contacts=6 * LAYERS * COLUMNS**2)
     dtype = state.position.dtype
     offset = SHIFT * draw.uniform(key, (LAYERS * COLUMNS**2, 3), dtype)

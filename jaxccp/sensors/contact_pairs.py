@@ -50,7 +50,7 @@ def _matched(r: Reading, selection: ContactSelection, i: Index) -> tuple[Bool[Ar
     """Return the mask of matching contacts, and the sign of each normal: −1 if it is to be
     reversed."""
     data, pair = r.contacts, r.contacts.shapes
-    # Hard contacts are there before surfaces meet.
+    # Hard contacts exist before the surfaces touch.
     touching = data.live & ((data.gap <= 0) | jnp.any(data.force != 0, axis=1))
     everything = jnp.ones(len(r.model.topology.shapes), bool)
     first = everything if selection.first is None else jnp.asarray(selection.first)
@@ -69,7 +69,7 @@ def _contact_rows(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[s
     data = r.contacts
     normal, tangent = data.normal, _tangent(data.normal)
     frame = jnp.stack([normal, tangent, cross(normal, tangent)], axis=1)
-    # Of a contact that is turned round normal and tangent change sign, and what acts does too.
+    # In a reversed contact the normal, the tangent, force and torque change sign.
     frame = frame * jnp.stack([sign, sign, jnp.ones_like(sign)], axis=1)
     vectors = {"force": sign * data.force, "torque": sign * data.torque}
     return {

@@ -91,7 +91,7 @@ class Coordinates:
         posed = forward_kinematics(model, with_free_bodies, coordinate, rate)
         if not len(model.topology.linkage.loops):
             return posed
-        # Joints that close loops have coordinates of their own.
+        # Joints that close loops have coordinates too.
         return replace(posed, joint_positions=joint_motion(model, posed).coordinate)
 
     def coordinates(

@@ -46,7 +46,7 @@ KINDS = {
     "clock": Kind("all", subtree.clock),
     "e_kinetic": Kind("all", subtree.kinetic),
     "e_potential": Kind("all", subtree.potential),
-    # These have another meaning in MuJoCo, or none; zonetouch is its touch.
+    # In MuJoCo these have another meaning or do not exist; zonetouch is MuJoCo's touch.
     "touch": Kind("body", reaction_forces.touch, "report"),
     "contactforce": Kind("body", reaction_forces.contact_force, "report"),
     "contacttorque": Kind("body", reaction_forces.contact_torque, "report"),

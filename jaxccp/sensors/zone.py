@@ -58,7 +58,7 @@ def _by_kind(
             jnp.asarray(np.array([getattr(s, name) for s in shapes]), points.dtype)
             for name in ("size", "radius")
         )
-        # Only these two are asked of shapes that are given in their own frames.
+        # In the shapes' own frames only size and radius are used.
         geometry = Geometry(jnp.zeros_like(size), jnp.zeros((len(indices), 3, 3)), size, radius)
         result = result.at[:, indices].set(test(str(kind), indices, geometry))
     return result

@@ -97,7 +97,7 @@ class Stage:
         if self.follow is not None:
             centre[:2] = position[self.follow, :2]
         wide = self.reach * self.width / self.height
-        # About as much of the ground as the camera sees.
+        # About the part of the ground that the camera sees.
         extent = 3.0 * max(wide, self.reach)
         rim = np.array([[x, y, 0.0] for x in (-extent, extent) for y in (-extent, extent)])
         draw_planes(axes, self.model, centre + rim, self.camera)

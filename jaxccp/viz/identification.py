@@ -62,7 +62,7 @@ def identification_picture(
     """
     figure = Figure(figsize=(13.0, 3.0 * len(tosses) + 3.2), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
-    # Apart, so that the long names of the parameters take no room from the tosses.
+    # A separate subfigure, so that the long names of parameters do not shrink the tosses.
     parts = figure.subfigures(2, 1, squeeze=False, height_ratios=[3.0 * len(tosses), 3.2])
     above, below = parts[:, 0]
     grid = above.subplots(len(tosses), 3, squeeze=False)

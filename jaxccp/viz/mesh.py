@@ -25,7 +25,8 @@ def box(size: np.ndarray, radius: float) -> Polygons:
         for sign in (-1.0, 1.0):
             face = np.zeros((4, 3))
             face[:, axis] = sign
-            # Reversed on the negative side, so that every face turns the same way seen outside.
+            # Reversed on the negative side, so that every face is counter-clockwise seen from
+            # outside.
             face[:, [u, v]] = CORNERS if sign > 0 else CORNERS[::-1]
             faces.append(face * size)
     return np.array(faces)

@@ -66,7 +66,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
         draw_paths(axes, copy, {body: tints[body] for body in rigid}, camera)
     instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(moving) + 2))
     for rank, i in enumerate(instants, start=1):
-        # Each instant covers the ones before it, whichever is nearer: the last is what one sees.
+        # Each instant covers the earlier ones, whichever is nearer, so that the last one is
+        # visible.
         alpha = 1.0 if rank == len(instants) else 0.15 + 0.4 * rank / len(instants)
         pose = position[i], quaternion[i]
         points.append(draw_solids(axes, model, *pose, tints, camera, alpha=alpha, zorder=3 + rank))
@@ -118,7 +119,7 @@ def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: 
     """Draw the curves one above the other; residuals only if there are contacts."""
     time = recording.time
     residual = recording.residual_ncp if law == "ncp" else recording.residual_ccp
-    # Exact zeros (no contact) have no place on a logarithmic axis.
+    # Exact zeros (no contact) cannot be shown on a logarithmic axis.
     residual = np.where(residual > 0, residual, np.nan)
     panels = [
         ("energy [J]", time, recording.energy, PALETTE[1]),

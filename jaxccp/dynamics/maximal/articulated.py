@@ -135,7 +135,7 @@ def articulate(
         half = jnp.einsum("wij,wkj->wik", root, body_rows)
         joint = jnp.einsum("wik,wil->wkl", half, half) + compliances[..., None] * unit
         rigid = _inverse_root(joint)
-        # Columns of ``unit_half`` are orthonormal where E is 0: G takes out what they span.
+        # The columns of ``unit_half`` are orthonormal if E is 0; G projects out their span.
         unit_half = jnp.einsum("wkl,wil->wik", rigid, half)
         parent_half = jnp.einsum("wkl,wlj->wkj", rigid, parent_rows)
         spread = jnp.einsum("wji,wjk->wik", root, unit_half)

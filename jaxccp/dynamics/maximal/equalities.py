@@ -92,7 +92,8 @@ class Equalities:
                 x = x + join(*factors._direct(split(b - matvec(x))))
             return x
 
-        # One vector: a transpose in one of two right-hand sides alone is beyond JAX.
+        # Use one vector: JAX cannot transpose the solve with respect to only one of two right-hand
+        # sides.
         def join(w: Array, per_row: Array) -> Array:
             return jnp.concatenate([w.reshape(-1), per_row])
 
@@ -146,7 +147,7 @@ def equalities(
     fixed_rows, fixed_alpha = lax.stop_gradient((whitened, alpha))
     unknown = is_rigid | (fixed_alpha * jnp.sum(fixed_rows**2, axis=1) > 1.0)
     inverse = safe.divide(jnp.ones_like(alpha), alpha)
-    # Factors have all rows by their compliance; rows without stiffness hold nothing.
+    # The factors treat every row by its compliance; rows without stiffness have no effect.
     empty = ~is_rigid & (fixed_alpha <= 0)
     fixed_rows = jnp.where(empty[:, None], 0.0, fixed_rows)
     factor_compliance = jnp.where(empty, 1.0, jnp.where(is_rigid, 0.0, lax.stop_gradient(inverse)))
@@ -176,7 +177,8 @@ def _loop_factors(table: tuple[Array, Array, Array], trees: Articulated) -> Loop
     )
     coupled = jnp.einsum("li,kli->lk", rows, velocity_response[:, pairs].reshape(-1, *rows.shape))
     matrix = coupled + jnp.diag(compliance)
-    # Measured against the rows on bodies that nothing holds: 0 then is what trees hold already.
+    # Scale by the rows on bodies without joints, so that rows which the trees satisfy already are
+    # 0.
     scale = jnp.sum(rows * rows, axis=1) + compliance
     scale = 1.0 / jnp.sqrt(jnp.where(scale > 0, scale, 1.0))
     inverse = scale[:, None] * pseudo_inverse(scale[:, None] * matrix * scale) * scale

@@ -105,7 +105,7 @@ def assemble(
     )
     impulse_map, delassus = tree_delassus, tree_delassus
     if terms.impulse_jacobian is not None:
-        # What closes loops has no part in the rows of bodies that turn by themselves.
+        # Loop constraints do not affect the part due to the rotation of the bodies.
         difference = (impulse_rows - rows_)[..., :count].reshape(-1, count)
         impulse_map = replace(
             tree_delassus, whitened=whitened.at[len(coordinate_rows_) :].add(difference)

@@ -114,7 +114,8 @@ def _axis_rates(
     2008, section 2.9).
     """
     child, within = screws.dofs.child, jnp.asarray(screws.dofs.within, velocity.dtype)
-    # The twist of what the axis moves, less what is not its carrier's: axes through one point.
+    # Twist of the carrier: that of the moved body without this axis and later axes of the same
+    # joint.
     linear, angular = twist[child, :3], twist[child, 3:]
     spin = angular - within @ (velocity[:, None] * screws.angular)
     speed = linear + cross(angular, screws.origin - position[child])

@@ -62,7 +62,7 @@ class ImpactTimeLinearisation:
         rate = weight[:, None, None] * jacobian_rate(screws, twist, position, trees)
         spin = weight[:, None] * twist[:, 3:]
         change = jax.vmap(_momentum_rate, (None, None, 2, 2), 2)(mass, spin, rate, jacobian)
-        # Jᵀ d(M_b J)/dt has all of J̇ᵀ M_b J but its transpose.
+        # Ṁ = Jᵀ d(M_b J)/dt + J̇ᵀ M_b J, summed over the bodies.
         half_rate = jnp.einsum("biv,biw->vw", jacobian, change)
         inertial = jax.vmap(mass.apply, 2, 2)(jacobian)
         mass_rate = half_rate + jnp.einsum("biv,biw->vw", rate, inertial)

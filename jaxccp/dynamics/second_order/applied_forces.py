@@ -122,7 +122,8 @@ def applied_forces(
     constraint_bias = constraint_bias.at[loops:].add(-imposed)
     unsupported = compliant_family_coordinates(model)
     if len(unsupported):
-        # Numbers are not known when a program is traced: what check_smooth refuses is no motion.
+        # While tracing, numbers are unknown to check_smooth; a model that it would refuse gives
+        # NaN.
         generalised_force = jnp.where(
             jnp.any(model.axes.armature[unsupported] > 0), jnp.nan, generalised_force
         )

@@ -100,7 +100,7 @@ def displacement_rate(
     balls = np.flatnonzero(ball).reshape(-1, 3)
     if not len(balls):
         return rate
-    # Balls turn about their own axes, roots about those of the world.
+    # Rotation vectors of balls are in body axes, those of roots in world axes.
     direction = model.axes.direction[dofs.axes[balls]]
     rotation, spin = (
         jnp.einsum("bki,bk->bi", direction, part[first + balls])

@@ -150,7 +150,8 @@ class ContactStage:
         whitened = self.stiff_mobility.whiten(
             jnp.concatenate([coordinate_rows_, contact_jacobian_.reshape(-1, count)])
         )
-        # What is known has acted already: free velocities are without.
+        # The impulses ``acting`` are in the velocities already; the free velocities are without
+        # them.
         acted_scalars = whitened @ acting.whitened
         contact_rows, acted_contacts = (
             part[len(coordinate_rows_) :].reshape(-1, width, *part.shape[1:])
@@ -168,7 +169,7 @@ class ContactStage:
         timed = action.timed
         bias, compliance = contact_bias(without_recovery(model), contacts, h)
         closing_bias = _closing_bias(bias, start_velocity[:, 0])
-        # What bounces less than the rest of the step takes back stays.
+        # An impact does not rebound if the forces in the rest of the step outweigh the rebound.
         bias = jnp.where(
             timed, jnp.minimum(rebound_bias, 0.0), jnp.where(compliance > 0, bias, closing_bias)
         )
@@ -213,7 +214,7 @@ class ContactStage:
             contact_velocity(start, v[contacts.bodies])[:, 0] for v in (before, free)
         )
         mean = 0.5 * (u_before + u_free)
-        # Steps of higher order move contacts at their rates alone.
+        # Steps of second order move contacts at constant rates.
         no_acceleration = jnp.zeros_like(mean)
         is_impact = find_impacts(self.middle.model, contacts, u_before, mean, no_acceleration, h)
         timed = is_impact & (contacts.compliance == 0)

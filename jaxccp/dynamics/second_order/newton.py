@@ -85,9 +85,10 @@ def find_root(
         The root, and the report of the iterations.
     """
 
-    # Iterated apart from the derivative, so that reverse mode that keeps the root iterates no more.
+    # The iterations are separate from the derivative: with the root stored, reverse mode does not
+    # iterate.
     function, constants = jax.closure_convert(residual, guess)
-    # Traced once, for the residual and its derivative alike.
+    # Traced once for the residual and its derivative.
     function = jax.jit(function)
     fixed_constants = [lax.stop_gradient(value) for value in constants]
     final = _iterate(

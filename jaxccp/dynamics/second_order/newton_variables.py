@@ -45,7 +45,7 @@ class NewtonVariables:
             return NewtonVariables(None)
         topology, pairs = model.topology, _pairs(model)
         if (topology.family_frames[pairs].sum(axis=1) > 1).any():
-            # Frames that may be far apart in v meet in one equation.
+            # A joint between two frames couples velocities that may be far apart in v.
             return NewtonVariables(None)
         coupled, first = [], 0
         for index, (family, family_state) in enumerate(

@@ -200,7 +200,7 @@ def end_tendon_forces(
         scalars: forces along all scalar rows [N, N m].
         h: length of the step [s].
     """
-    # Force laws are those of the end of the step that begins at a state.
+    # Force laws are evaluated at the end of the step that begins at a state.
     state = replace(end.at.state, time=end.at.state.time - h)
     return tendon_forces(model, state, end.at.motion, h * scalars, h)
 

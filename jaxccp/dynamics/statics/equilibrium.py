@@ -142,7 +142,7 @@ def equilibrium(
 
     final = lax.while_loop(unfinished, lambda search_: _iterate(fixed, search_, limit), search)
     final = lax.stop_gradient(final)
-    # One more step, at whose start nothing but the forces depends on the model.
+    # A further step for the derivative; in it only the forces depend on the model.
     if final.constraints is None:
         last = _step(fixed, model, final.state, jnp.asarray(MAX_STEP, dtype), tangent=True)
     else:
@@ -161,8 +161,8 @@ def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
     )
     result, better = trial.result, trial.lowers_merit
     size = jnp.max(jnp.abs(trial.change), initial=0.0)
-    # What is left to gain is less than the rounding errors of the two energies that would tell, and
-    # the forces do not fall.
+    # The possible gain is below the rounding errors of the two energies, and the forces do not
+    # fall.
     rounding = 2.0 * forces.energy_rounding_error(model, search.state, trial.potential)
     small = (size <= limit) | (~better & (0.5 * jnp.abs(trial.work) <= rounding))
     done = small & (search.h >= MAX_STEP)
@@ -177,7 +177,8 @@ def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
         and result.constraints is not None
         and kept.constraints is not None
     ):
-        # Matrices are of where the step began: a small one that is refused has the right ones.
+        # The factors are those at the start of the step, which are also right after a small
+        # rejected step.
         factors = trees.where(
             better | small, result.constraints.factors, search.constraints.factors
         )

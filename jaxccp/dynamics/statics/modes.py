@@ -92,7 +92,7 @@ def _constrained_eigen(
     identity = jnp.eye(len(matrix), dtype=matrix.dtype)
     free, _ = saddle.solve(identity, jnp.zeros_like(saddle.rows))
     within = free @ matrix @ free
-    # No eigenvalue is above this, so that at twice as much there is what the rows take away.
+    # An upper bound of all eigenvalues; motions that the rows forbid are put at twice the bound.
     largest = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(within), axis=1)))
     largest = jnp.where(largest > 0, largest, 1.0)
     square, vectors = eigen(within + 2.0 * largest * (identity - free))

@@ -137,13 +137,13 @@ def _factors(matrix: Float[Array, "nv nv"], rows: Float[Array, "m nv"]) -> Newto
     stiffness = jnp.abs(jnp.diag(matrix))
     row_stiffness = safe.divide(jnp.sqrt(rows**2 @ stiffness), length)
     weight = safe.divide(row_stiffness, row_lengths(length))
-    # Rows count as springs here, lest what is soft itself seems to be all that they move.
+    # Add the rows as springs, or very soft coordinates would seem to be all that the rows move.
     unit = jnp.sqrt(stiffness + weight**2 @ rows**2)
     saddle = whitened_saddle(rows, rows / unit)
     scaled = matrix / unit[:, None] / unit
     identity = jnp.eye(len(unit), dtype=unit.dtype)
     free, _ = saddle.solve(identity, jnp.zeros_like(rows))
     within = free @ scaled @ free + identity - free
-    # As much as rounding takes from it.
+    # Add the magnitude of rounding errors, so that the matrix stays positive definite.
     within = within + len(unit) * float(jnp.finfo(unit.dtype).eps) * identity
     return NewtonFactors(unit, scaled, jnp.linalg.cholesky(within), saddle, weight)

@@ -180,7 +180,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         guesses = recall(carry.warm_start, stage.contacts)
         prior = stage.no_impulses(guesses.impulses, guesses.scalars[rows])
 
-        # Reverse mode computes a sweep again from its start: else it would stack some 500 arrays.
+        # Reverse mode recomputes a sweep from its start; storing it would stack some 500 arrays.
         @keep_impulses
         def sweep(
             current: tuple[Array, Impulses], _: None

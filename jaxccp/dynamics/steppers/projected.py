@@ -73,7 +73,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
             The carry of the next step, and the report.
         """
         model = self.stepping_model(model)
-        # Were penetration undone through the velocities, bodies would depart with them.
+        # If the velocities undid penetration, bodies would separate with them.
         still = jnp.zeros_like(model.contact.recovery_speed)
         without_recovery = replace(model, contact=replace(model.contact, recovery_speed=still))
         step = assemble_step(self, without_recovery, carry, force, control, h)

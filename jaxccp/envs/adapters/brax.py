@@ -1,6 +1,6 @@
 """Environments of this package for the trainers of brax (extra ``brax``)."""
 
-# What flax makes of a class, the checker cannot see; and the package may be absent.
+# The type checker does not see what flax adds to a class, and the package may be missing.
 # pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false
 # pyright: reportInvalidTypeArguments=false, reportInvalidTypeVarUse=false, reportCallIssue=false
 

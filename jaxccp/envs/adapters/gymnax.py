@@ -1,6 +1,6 @@
 """Environments of this package for the trainers of gymnax 1.0 (extra ``gymnax``)."""
 
-# What flax makes of a class, the checker cannot see; and the package may be absent.
+# The type checker does not see what flax adds to a class, and the package may be missing.
 # pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false
 # pyright: reportInvalidTypeArguments=false, reportInvalidTypeVarUse=false, reportCallIssue=false
 
@@ -101,7 +101,7 @@ class RejaxEnv(GymnaxEnv):
 
     @partial(jax.jit, static_argnames=("self",))
     def step(self, key: Key, state: State, action: Any, params: Any = None) -> tuple[Any, ...]:
-        # Of one actuator rejax gives a number, not an array.
+        # For a single actuator rejax passes a number instead of an array.
         action_ = jnp.reshape(action, self.env.action_spec.shape)
         obs, state, reward, terminated, truncated, info = super().step(key, state, action_, params)
         return obs, state, reward, terminated | truncated, info

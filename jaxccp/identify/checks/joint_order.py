@@ -128,7 +128,7 @@ def _by_torque(
             for torque_needed, k in ((needed[p], back[p]) for p in range(len(orders)))
         ]
     )
-    # Torques in another order than positions.
+    # Another order for torques than for positions.
     mixed = np.array(
         [
             [

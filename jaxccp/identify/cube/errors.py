@@ -85,8 +85,8 @@ class TossErrors:
             settings: the parameters whose values are given later, and how tosses are simulated.
         """
         lengths = np.array([len(toss.time) for toss in tosses])
-        # One program for tosses of up to 128 samples, one for up to 256 …: a batch goes on to the
-        # end of its longest toss.
+        # One program for tosses of up to 128 samples, one for up to 256 …, because a batch runs to
+        # the end of its longest toss.
         room = 2 ** np.maximum(np.ceil(np.log2(lengths)), 7).astype(int)
         order = np.argsort(room, kind="stable")
         self._back = np.argsort(order)

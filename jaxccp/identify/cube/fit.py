@@ -160,8 +160,8 @@ class CubeSettings:
             least: time that must be recorded after each start but the first of a toss [s].
         """
         h = dt / self.substeps
-        # A batch waits for its slowest solve: an impact on several corners can take thousands of
-        # iterations, and derivatives leave out what an inexact solution does not tell.
+        # A batch waits for its slowest solve, and an impact on several corners can take thousands
+        # of iterations. Derivatives are exact for the converged solves only.
         double = jnp.zeros(()).dtype == jnp.float64
         stop = Stop(atol=1e-6 if double else 1e-5, max_iterations=500)
         stepper = STEPPERS[self.stepper](h, self.law, self.solver, stop)

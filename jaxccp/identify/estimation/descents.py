@@ -74,7 +74,8 @@ def restarted(
         stages = descend(problem, start, progress)
         descent = stages[-1]
         deviations = [(evaluator.weight, evaluator.gaps) for evaluator in evaluators]
-        # Each descent has estimated deviations of its own; with those told losses compare.
+        # Each descent has its own estimated standard deviations; losses are compared with the given
+        # ones.
         for evaluator in evaluators:
             evaluator.forget()
         end = problem.objective.at(descent.point.theta, descent.point.starts)

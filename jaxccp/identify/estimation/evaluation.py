@@ -146,7 +146,7 @@ def evaluation(
     rows = np.full((len(errors), len(label)), np.inf)
     rms = {}
     for place, (name, part) in enumerate(zip(label, columns, strict=True)):
-        # Of a vector the length of the error counts, so samples are those of one component.
+        # The norm of a vector's error counts, so the number of samples is that of one component.
         samples = used[:, :, part[0]].sum(axis=1)
         sums = plain[:, :, part].sum(axis=(1, 2))
         rows[good, place] = np.sqrt(sums[good] / np.maximum(samples[good], 1))
@@ -167,7 +167,7 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
     """Return the name, unit and columns of each channel that a plan compares."""
     label, units, columns = [], {}, []
     place = 0
-    # Components of one error are no channels.
+    # Components of one error are not separate channels.
     channels = () if getattr(plan, "common_deviation", False) else getattr(plan, "observations", ())
     for observation in channels:
         part = list(range(place, place + observation.size))

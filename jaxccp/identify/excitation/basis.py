@@ -68,7 +68,7 @@ class Basis:
         inner = np.linspace(0.0, self.duration, self.terms + 1)
         knots = np.concatenate([np.zeros(degree), inner, np.full(degree, self.duration)])
         count = len(knots) - degree - 1
-        # The functions add up to 1, which the constant is: leave out the first.
+        # The functions sum to 1, like the constant: leave out the first.
         spline = BSpline(knots, np.eye(count)[:, 1:], degree)
         clipped = np.clip(time, 0.0, self.duration)
         return np.stack([spline(clipped), *(spline.derivative(k)(clipped) for k in (1, 2))])

@@ -69,7 +69,8 @@ class Search:
         self.count = 10 * design.terms
         self.grid = np.linspace(0.0, design.duration, self.count, endpoint=False)
         self.recorded = max(round(design.duration / (known.spacing or design.spacing)), 1)
-        # Numbers of order 1: middles in half widths of positions, the rest in rates.
+        # Units in which coefficients are of order 1: half widths of positions for the constants,
+        # rates for the others.
         reach = np.pi / design.duration * design.terms * frame.half[0]
         speed = np.repeat(np.minimum(frame.half[1], reach)[:, None], len(self.basis) - 1, axis=1)
         self.unit = np.concatenate([frame.half[0][:, None], speed], axis=1)

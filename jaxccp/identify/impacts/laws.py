@@ -161,7 +161,7 @@ def stronge(contact: ImpactContact) -> Float[Array, " 2"]:
         0.5 * (approach**2 - turning**2) / path.slopes[0] + 0.5 * turning**2 / second,
     )
     work = contact.restitution**2 * stored
-    # What the normal force gives back until the slip ends, if that is during restitution.
+    # Work returned by the normal force until the slip ends, if it ends during restitution.
     finite = jnp.isfinite(path.end)
     early = jnp.where(slips & finite, 0.5 * turning**2 / first, 0.0)
     slipping = slips & (~finite | (work <= early))
@@ -197,7 +197,7 @@ def tangential_compliance(contact: ImpactContact) -> Float[Array, " 2"]:
     restitution, friction = contact.restitution, contact.friction
     a = contact.delassus[0, 0]
     n, u = contact.delassus / a, jnp.stack([contact.approach, contact.velocity[1]])
-    # The slowest that the normal spring swings: while the contact sticks, or slips with friction
+    # The lowest frequency of the normal spring: when the contact sticks, or slips with friction
     # that pulls the surfaces together.
     softest = jnp.minimum(1.0 - n[0, 1] ** 2 / n[1, 1], 1.0 - friction * jnp.abs(n[0, 1]))
     duration = 1.1 * jnp.pi * jnp.maximum(softest, 0.05) ** -0.5

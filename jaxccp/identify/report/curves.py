@@ -101,7 +101,7 @@ class CaseCurves:
             square = np.sum(error[:, places] ** 2, axis=1)
             present = np.isfinite(square)
             mean = float(np.sqrt(square[present].mean())) if present.any() else np.nan
-            # The difference of two near quaternions is half the angle between them.
+            # The difference of two close quaternions has half the angle between them as its norm.
             angle = kind == ".orientation"
             unit = "rad" if angle else self.columns[places[0]].unit
             out[channel + kind] = ((2.0 if angle else 1.0) * mean, unit)

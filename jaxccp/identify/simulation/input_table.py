@@ -68,7 +68,7 @@ class InputTable:
         """
         channels, out, start = subject.channels, {}, 0
         steps, rows_per_step = jnp.arange(self.steps + 1), ROWS / subject.time_scale
-        # A leapfrog's first step begins with the segment.
+        # The first leapfrog step acts from the start of the segment.
         before = jnp.where(steps > 0, 0.5, 0.0) if self.leaps else 0.0
         after = 0.5 if self.leaps else 1.0
         most = int(np.ceil(ROWS / subject.time_scale_bounds[0])) + 1
@@ -101,7 +101,8 @@ def averaged(
     """
 
     def cell(place: Array) -> Array:
-        # That before a place on the edge of two, since delays are mostly bounded by 0 below.
+        # On the border of two cells take the earlier one, since delays are mostly at their lower
+        # bound 0.
         return lax.stop_gradient(jnp.ceil(place - 1e-6)).astype(int) - 1
 
     def value(which: Array) -> Array:

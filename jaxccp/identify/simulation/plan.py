@@ -116,9 +116,9 @@ class SimulationPlan:
         carry = stepper.init(model, start)
         begin = carry.state
 
-        # Steps leapfrog: velocities are those of half a step before the poses. So the first step is
-        # a trial that tells by how much the start's are to be set back. (In the loop, since a step
-        # is dear to trace.)
+        # In leapfrog steps velocities are half a step earlier than poses. So the first step is a
+        # trial for the velocities half a step before the start. (It is in the loop because tracing
+        # a step takes long.)
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
             number, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces)
@@ -166,7 +166,7 @@ class SimulationPlan:
         for observation in self.observations:
             parts.append(present[:, place : place + observation.size])
             if observation.kind == "pose":
-                # Errors of orientation are three numbers, quaternions four.
+                # Errors of orientation have three components, quaternions four.
                 parts.append(present[:, place + 5 : place + 6])
             place += observation.size
         return segment.time, segment.observed, shown, jnp.concatenate(parts, axis=1)

@@ -31,7 +31,7 @@ def close_state_loops(model: Model, state: State) -> tuple[State, LoopClosureErr
         return with_joint_positions(model, state), None
     except LoopClosureError as error:
         was_open = error
-    # Contacts have no influence on it.
+    # Contacts do not affect the result.
     contactless = replace(model, topology=replace(model.topology, pairs=()))
     projected = jax.jit(close_loops, static_argnums=2)(contactless, state, ITERATIONS)
     try:

@@ -181,7 +181,7 @@ def _joint_actuator(
     gear = float(gears[components[0]])
     limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
     if single:
-        # MuJoCo's actuator length counts the joint from 0, that of this package from qpos0.
+        # MuJoCo's actuator length is zero at joint coordinate 0, that of this package at qpos0.
         bias[0] += bias[1] * gear * m.qpos0[m.jnt_qposadr[joint]]
     return _affine(source, index, gain, bias, gear, limits), axes.names[dof + components[0]]
 

@@ -97,7 +97,7 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
     for first in np.unique(top[(top > 0) & ~nodes]):
         parts = np.flatnonzero(top == first)
         if first in captured:
-            # Nothing weighs on what does not move: its frame is the file's.
+            # The mass of a fixed body has no effect, so it keeps the file's frame.
             name, axes = source.name("body", first) or None, rotation[first].copy()
             origin = position[first].copy()
             body[parts] = builder.add_fixed(origin, to_quaternion(axes), name)

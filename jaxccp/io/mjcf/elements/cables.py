@@ -85,7 +85,7 @@ def _moments(source: Source, geom: int) -> tuple[float, float, float] | None:
         moment = pi * size[0] ** 4 / 4
         return 2 * moment, moment, moment
     if kind == int(kinds.mjGEOM_BOX):
-        # Half the height and the width (y, z); a bar's torsion constant is Roark's.
+        # Half of height and width (y, z); the torsion constant of a bar is Roark's.
         h, w = size[1], size[2]
         a, b = max(h, w), min(h, w)
         torsion = a * b**3 * (16 / 3 - 3.36 * b / a * (1 - b**4 / a**4 / 12))

@@ -67,7 +67,7 @@ def add_equalities(
             name = types(kind).name.removeprefix("mjEQ_").lower()
             report.ignore(label, f"equality constraints of type {name} are not supported")
             continue
-        # Without a torque nothing holds a weld's orientation.
+        # Without torque a weld does not constrain the orientation.
         rigid = kind == weld and m.eq_data[index][TORQUE_SCALE] != 0
         bodies, ends = _ends(source, frames, index, kind == weld)
         refused = _node(frames, nodes, bodies, rigid)
@@ -119,7 +119,8 @@ def _ends(
         return bodies, _in_bodies(frames, bodies, sites)
     data = m.eq_data[index]
     rotation = data[6:10] / np.linalg.norm(data[6:10]) if weld else np.array(IDENTITY)
-    # A connection has its point in the first body first, a weld in the second.
+    # The data of a connection begin with the point in the first body, those of a weld in the
+    # second.
     points = (data[3:6], data[0:3]) if weld else (data[0:3], data[3:6])
     local = [(points[0], rotation), (points[1], np.array(IDENTITY))]
     return (first, second), _in_bodies(frames, (first, second), local)

@@ -185,7 +185,7 @@ def _axes(
     [N m/rad]."""
     m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
     if kind == FREE:
-        # The joint's frame is turned as the body is at first; the slides are the world's axes.
+        # The joint's frame has the initial orientation of the body; slides are along world axes.
         world = to_matrix(m.qpos0[m.jnt_qposadr[joint] + 3 :][:4])
         return [*(Slide(tuple(direction), **common) for direction in world), Ball(**common)]
     if kind == BALL:

@@ -96,7 +96,7 @@ def _nominal_family(source: Source, flex: Flex) -> NodalFamily:
     solid = soft_solid(
         flex.position, element, young, poisson, 1.0, damping, LAW, fixed=fixed, what=what
     )
-    # Each element's density is that with which its nodes get the file's mass.
+    # Each element gets the density that gives its nodes the mass in the file.
     share = np.zeros(len(flex.mass))
     np.add.at(share, element, 0.25 * volumes(flex.position, element)[:, None])
     density = jnp.asarray((flex.mass / share)[element], float)

@@ -133,7 +133,7 @@ def place_meshes(
     for mesh in spec.meshes if spec.compiler.inertiafromgeom != from_shapes else ():
         links = (geom.parent for geom in spec.geoms if geom.meshname == mesh.name)
         if all(link.explicitinertial for link in links):
-            # Nothing is computed from its volume, which may be none.
+            # Its volume, which may be zero, is not used.
             mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
     _note(urdf, problems, report)
 

@@ -235,7 +235,7 @@ def _joint_geometry(
     rotation = np.array(
         [to_matrix(frame) for frame in np.asarray(model.joints.frame, float)[joint]]
     )
-    # Of the file's frame of the body on the frame of the joint, then on the parent.
+    # Pose of the file's body frame relative to the frame of the joint, then to the parent.
     arm, orientation = frames.position[body] - anchor[1], frames.rotation[body]
     orientation = rotation[0] @ rotation[1].T @ orientation
     place = anchor[0] + rotation[0] @ rotation[1].T @ arm

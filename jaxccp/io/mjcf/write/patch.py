@@ -105,7 +105,7 @@ class _Writer:
         pose = self.target[f"{kind}_pos"][index], self.target[f"{kind}_quat"][index]
         kinds = self.document.mujoco.mjtGeom
         if kind == "geom" and self.m.geom_type[place] == int(kinds.mjGEOM_MESH):
-            # MuJoCo counts meshes from the principal axes of their volume.
+            # MuJoCo gives poses of meshes relative to the principal axes of their volume.
             mesh = int(self.m.geom_dataid[place])
             inner = self.m.mesh_pos[mesh], self.m.mesh_quat[mesh]
             pose = _product(pose, relative_frame(inner, LEVEL))
@@ -120,7 +120,7 @@ class _Writer:
         if not index or not any(self._differs(column, index, place) for column in columns):
             return
         for compiler in sections(self.document.root, "compiler"):
-            # Of these each would change masses that are written.
+            # Each of these settings would change the written masses.
             drop(compiler, "settotalmass", "boundmass", "boundinertia", "balanceinertia")
             if compiler.get("inertiafromgeom") == "true":
                 drop(compiler, "inertiafromgeom")

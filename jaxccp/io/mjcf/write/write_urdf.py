@@ -53,7 +53,7 @@ def write_urdf(
     if not origin.urdf:
         raise InputError(origin.label, "is no URDF", "write it as MJCF")
     fused = read_again(loaded)[0]
-    # MuJoCo joins links that are fixed to each other; here each has numbers of its own.
+    # MuJoCo merges links that are fixed to each other; the URDF has numbers of each.
     spec = read_urdf(fused.mujoco, origin, options, ImportReport())
     spec.compiler.fusestatic = False
     links = Source(spec, UrdfOptions(), ImportReport())
