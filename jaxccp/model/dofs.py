@@ -74,6 +74,32 @@ class Dofs(ByContent):
         return self.supports[self.child] & ~self.before.T
 
     @cached_table
+    def nearest(self) -> np.ndarray:
+        """The degree of freedom that moves each body and the fewest others; 0 for a body that none
+        moves [nb]."""
+        count = np.sum(self.supports, axis=0)
+        return np.argmin(np.where(self.supports, count, len(self.supports) + 1), axis=1)
+
+    @cached_table
+    def subtrees(self) -> np.ndarray:
+        """One degree of freedom for each set of bodies that degrees of freedom move, and one for
+        the next larger set that has it, or the same where there is none [2 k]."""
+        sets, index = np.unique(self.supports, axis=1, return_index=True)
+        sizes = np.sum(sets, axis=0)
+        larger = (sets.T.astype(int) @ sets == sizes[:, None]) & (sizes > sizes[:, None])
+        parent = np.argmin(np.where(larger, sizes, len(sets) + 1), axis=1)
+        return np.stack([index, index[np.where(larger.any(axis=1), parent, np.arange(len(index)))]])
+
+    @cached_table
+    def contains(self) -> np.ndarray:
+        """Mask: entry [i, k] is true if degree of freedom i moves subtree k of :attr:`subtrees` and
+        more [nv k]."""
+        moved = self.supports.astype(int)
+        subtree = moved[:, self.subtrees[0]]
+        sizes = np.sum(subtree, axis=0)
+        return (moved.T @ subtree == sizes) & (np.sum(moved, axis=0)[:, None] > sizes)
+
+    @cached_table
     def first(self) -> np.ndarray:
         """The lowest index of a body in the tree of each body; a body without a tree has its own
         index [nb]."""

@@ -5,7 +5,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.screws import Screws
-from jaxccp.math.linear3 import cross
+from jaxccp.math.components import components, from_components
+from jaxccp.model.dofs import Dofs
 
 
 def mass_matrix(
@@ -17,10 +18,10 @@ def mass_matrix(
     """Return M = Σ_b J_bᵀ M_b J_b.
 
     The bodies that a degree of freedom i moves are one rigid body as far as i goes: at unit rate it
-    has a momentum, and an angular momentum about its own centre of mass c_i. M_ij is their power on
-    the velocity that j gives c_i, for every j that moves all of it (Featherstone, Rigid Body
-    Dynamics Algorithms, 2008, section 6.2). Separate centres keep small links far out as exact as
-    large ones in float32, which one origin for all would not.
+    has a momentum F_i, and an angular momentum H_i about its own centre of mass c_i. M_ij is their
+    power F_i · v_j(c_i) + H_i · ω_j on the velocity field of j, for every j that moves all of it
+    (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.2). Separate centres keep small
+    links far out as exact as large ones in float32, which one origin for all would not.
 
     Args:
         screws: the degrees of freedom.
@@ -28,21 +29,71 @@ def mass_matrix(
         mass: masses [kg].
         inertia: inertias, world axes [kg m²].
     """
-    dofs, angular = screws.dofs, screws.angular
-    moved_by = jnp.asarray(dofs.supports.T, mass.dtype)
-    share = moved_by * mass
+    dofs = screws.dofs
+    if not dofs.count:
+        return jnp.zeros((0, 0), mass.dtype)
+    share = jnp.asarray(dofs.supports.T, mass.dtype) * mass
     total = jnp.sum(share, axis=1)
     centre = (share @ position) / total[:, None]
-
-    arm = position - centre[:, None]
-    square = jnp.sum(arm * arm, axis=2, keepdims=True)
-    axial = jnp.sum(arm * angular[:, None], axis=2, keepdims=True)
-    orbit = mass[:, None] * (square * angular[:, None] - axial * arm)
-    spin = jnp.einsum("bij,vj->vbi", inertia, angular)
-    angular_momentum = jnp.sum(moved_by[:, :, None] * (spin + orbit), axis=1)
-
-    momentum = total[:, None] * (screws.linear + cross(angular, centre - screws.origin))
-    velocity = screws.at(centre)
-    power = jnp.sum(velocity * momentum[:, :, None], axis=1) + angular_momentum @ angular.T
+    xx, yy, zz, xy, xz, yz = components(
+        _composite_inertia(dofs, position, mass, inertia, total, centre)
+    )
+    # Written out by components this is one loop over [nv nv]. Some versions of XLA make a sum over
+    # an axis of 3 part of a matrix product's kernel, which then computes each number many times.
+    a, b, c = components(screws.angular)
+    spin = xx * a + xy * b + xz * c, xy * a + yy * b + yz * c, xz * a + yz * b + zz * c
+    momentum = [total * v for v in _velocity_at(screws, components(centre))]
+    velocity = _velocity_at(screws, [x[:, None] for x in components(centre)])
+    power = sum(f[:, None] * v for f, v in zip(momentum, velocity, strict=True))
+    power = power + sum(h[:, None] * w for h, w in zip(spin, (a, b, c), strict=True))
     lower = jnp.where(dofs.covers, power, 0.0)
     return lower + jnp.where(np.eye(dofs.count, dtype=bool), 0.0, lower.T)
+
+
+def _composite_inertia(
+    dofs: Dofs,
+    position: Float[Array, "nb 3"],
+    mass: Float[Array, " nb"],
+    inertia: Float[Array, "nb 3 3"],
+    total: Float[Array, " nv"],
+    centre: Float[Array, "nv 3"],
+) -> Float[Array, "nv 6"]:
+    """Return the inertia of what each degree of freedom moves about its centre of mass [kg m²], as
+    xx, yy, zz, xy, xz, yz.
+
+    With S(d) = |d|² 1 − d dᵀ, the bodies of a subtree about its centre c are the sum, over the
+    bodies b and subtrees k within, of m_b S(p_b − c_k) for the smallest subtree k of b, and of m_k
+    S(c_k − c_l) for the next larger subtree l of k. This has a term for each body and each subtree
+    instead of one for each pair of them, and none of them is a difference of large numbers.
+
+    Args:
+        dofs: tell what each degree of freedom moves.
+        position: centres of mass.
+        mass: masses [kg].
+        inertia: inertias about them, world axes [kg m²].
+        total: mass of what each degree of freedom moves [kg].
+        centre: its centre of mass.
+    """
+    subtree, larger = dofs.subtrees
+    arms = [position - centre[dofs.nearest], centre[subtree] - centre[larger]]
+    x, y, z = components(jnp.concatenate(arms))
+    m = jnp.concatenate([mass, total[subtree]])
+    products = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z)
+    entries = [inertia[:, i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    others = ((0, len(subtree)), (0, 0))
+    terms = from_components([m * p for p in products])
+    terms = terms + jnp.pad(from_components(entries), others)
+    return jnp.asarray(np.concatenate([dofs.supports.T, dofs.contains], axis=1), m.dtype) @ terms
+
+
+def _velocity_at(screws: Screws, point: list[Array]) -> tuple[Array, Array, Array]:
+    """Return the components of linear + angular × (point − origin) of each degree of freedom.
+
+    Args:
+        screws: the degrees of freedom.
+        point: x, y and z, each of which broadcasts with an array [nv].
+    """
+    u, v, w = components(screws.linear)
+    a, b, c = components(screws.angular)
+    x, y, z = (p - o for p, o in zip(point, components(screws.origin), strict=True))
+    return u + b * z - c * y, v + c * x - a * z, w + a * y - b * x

@@ -1,0 +1,126 @@
+"""The mass matrix of branched trees, beside MuJoCo's, and in single precision."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import load
+from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.mass import mass_matrix
+from jaxccp.dynamics.reduced.screws import screws
+
+mujoco = pytest.importorskip("mujoco")
+
+TREES = """<mujoco><compiler angle="radian"/><default><geom contype="0" conaffinity="0"/></default>
+<worldbody>
+  <body pos="0.3 -0.2 0.1">
+    <joint type="slide" axis="1 0 0.2"/><joint axis="0 1 0.3"/><joint axis="1 0.2 0"/>
+    <geom type="box" size="0.1 0.2 0.05" pos="0.1 0 0" mass="3"/>
+    <body pos="0.4 0 0.1" euler="0.3 0.2 0.1">
+      <geom type="box" size="0.05 0.1 0.1" mass="0.7"/>
+      <body pos="1 0 0">
+        <joint axis="0 0 1"/><geom type="capsule" size="0.05 0.4" pos="0.4 0 0" mass="1.2"/>
+        <body pos="0.8 0 0">
+          <joint axis="0 1 0"/>
+          <geom type="box" size="0.004 0.002 0.003" pos="0.01 0 0" mass="2e-4"/>
+          <body pos="0.02 0 0">
+            <joint axis="1 1 0" pos="0 0.001 0"/>
+            <geom type="box" size="0.002 0.004 0.003" pos="0.01 0.002 0" mass="1e-4"/>
+          </body>
+        </body>
+      </body>
+    </body>
+    <body pos="-0.3 0.2 0">
+      <joint axis="0 1 0"/><geom type="box" size="0.1 0.05 0.1" pos="-0.2 0 0" mass="0.5"/>
+    </body>
+  </body>
+  <body pos="3 0 0">
+    <joint axis="0 0 1" pos="0.1 0 0"/><geom type="box" size="0.1 0.2 0.3" mass="2"/>
+    <body pos="0.5 0 0"><joint axis="0 1 0"/><geom type="box" size="0.2 0.1 0.1" mass="1"/></body>
+  </body>
+</worldbody></mujoco>"""
+"""Two trees on the floor: three joints on one body, a body without a joint, two branches, and tiny
+links far out."""
+TINY = slice(4, 6)
+"""Degrees of freedom of the tiny links."""
+
+
+@pytest.fixture(scope="module")
+def posed(tmp_path_factory: pytest.TempPathFactory) -> tuple:
+    """The arguments of the mass matrix at a random pose, and MuJoCo's mass matrix."""
+    path: Path = tmp_path_factory.mktemp("models") / "trees.xml"
+    path.write_text(TREES)
+    loaded, reference = load(path), mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(reference)
+    data.qpos = np.random.default_rng(0).normal(size=reference.nq)
+    mujoco.mj_forward(reference, data)
+    matrix = np.zeros((reference.nv, reference.nv))
+    mujoco.mj_fullM(reference, data, matrix)
+
+    def arguments(qpos: jax.Array) -> tuple:
+        zero = jnp.zeros(reference.nv)
+        state = loaded.layout.state(loaded.model, loaded.state, qpos, zero)
+        mass = BodyMass.of(loaded.model, state)
+        return screws(loaded.model, state), state.position, mass.mass, mass.inertia
+
+    return jax.jit(arguments)(jnp.asarray(data.qpos)), matrix
+
+
+def test_it_is_mujocos(posed: tuple) -> None:
+    arguments, theirs = posed
+    ours = np.asarray(jax.jit(mass_matrix)(*arguments))
+    size = np.sqrt(np.diag(theirs))
+    np.testing.assert_allclose(
+        ours / size / size[:, None], theirs / size / size[:, None], atol=1e-13
+    )
+
+
+def test_it_is_exact_in_single_precision_for_tiny_links_far_out(posed: tuple) -> None:
+    """Next to the same numbers in double precision. Coordinates of 1 m are exact to 6e-8 m, which
+    is 1e-5 of the tiny links' levers."""
+    single = jax.tree.map(lambda x: x.astype(np.float32), posed[0])
+    double = jax.tree.map(lambda x: x.astype(np.float64), single)
+    ours, exact = (np.asarray(jax.jit(mass_matrix)(*x), float) for x in (single, double))
+    size = np.sqrt(np.diag(exact))
+    error = np.abs(ours - exact) / size / size[:, None]
+    assert size[TINY].max() < 1e-3
+    assert error.max() < 1e-5 and np.delete(np.delete(error, TINY, 0), TINY, 1).max() < 1e-6
+
+
+def test_it_can_be_differentiated(posed: tuple) -> None:
+    """With respect to positions and inertias of bodies, forward and in reverse, beside central
+    differences."""
+    (screws_, position, mass, inertia), _ = posed
+    random = np.random.default_rng(1)
+    weight = random.normal(size=(len(mass), 3)), random.normal(size=(screws_.dofs.count,) * 2)
+    turned = random.normal(size=inertia.shape)
+
+    def value(s: jax.Array) -> jax.Array:
+        bent = inertia + s * (turned + turned.swapaxes(1, 2))
+        matrix = mass_matrix(screws_, position + s * weight[0], mass * (1 + s), bent)
+        return jnp.sum(weight[1] * matrix)
+
+    zero, step = jnp.zeros(()), 1e-4
+    ahead, behind = (jax.jit(value)(zero + s) for s in (step, -step))
+    slope = (ahead - behind) / (2 * step)
+    np.testing.assert_allclose(jax.jit(jax.grad(value))(zero), slope, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(value))(zero), slope, rtol=1e-6)
+
+
+def test_no_array_in_it_has_an_entry_for_every_axis_of_every_body(posed: tuple) -> None:
+    """Arrays [nv nb 3] are what XLA has computed more than once."""
+
+    def sizes(program: Any) -> list[int]:
+        found = [x.aval.size for one in program.eqns for x in one.outvars]
+        inner = [p for one in program.eqns for p in one.params.values() if hasattr(p, "jaxpr")]
+        return found + [size for closed in inner for size in sizes(closed.jaxpr)]
+
+    screws_, position = posed[0][:2]
+    velocities, bodies = screws_.dofs.count, len(position)
+    terms = bodies + screws_.dofs.subtrees.shape[1]
+    largest = max(sizes(jax.make_jaxpr(mass_matrix)(*posed[0]).jaxpr))
+    assert largest <= velocities * terms < 3 * velocities * bodies
