@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.case import Case, Mechanism, Residual, subject_of
-from jaxccp.identify.checks.check import check, check_count, compared, refuse
+from jaxccp.identify.checks.check import check, check_count, check_usable, compared
 from jaxccp.identify.estimation.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.estimation.descents import descend, restarted
 from jaxccp.identify.estimation.levenberg_marquardt import Method, Progress
@@ -63,7 +63,7 @@ class Problem:
         for case in self.cases:
             if not case.recordings:
                 raise ValueError("there are no recordings to identify from")
-            refuse(case.mechanism, case.recordings)
+            check_usable(case.mechanism, case.recordings)
             subject = subject_of(case.mechanism, case.recordings)
             parameter_set = ParameterSet(self.parameters, subject)
             subject = with_required_rows(subject, parameter_set)

@@ -40,7 +40,7 @@ def test_losses_of_a_batch_are_those_of_one_vector_after_the_other(rough: Proble
     theta = np.geomspace(5.0, 300.0, DRAWS)[:, None]
     objective, still = rough.objective, (np.zeros((1, 0)),)
     for evaluator in objective.evaluators:
-        evaluator.forget()
+        evaluator.reset_deviations()
     alone = [objective.at(one, still).loss for one in theta[:3]]
     np.testing.assert_allclose(losses(objective, theta)[:3], alone, rtol=1e-9)
 

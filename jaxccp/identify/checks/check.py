@@ -26,7 +26,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
         ValueError: a channel belongs to something that the model does not have, a recording has no
             samples, or a pose has no orientation.
     """
-    refuse(mechanism, recordings)
+    check_usable(mechanism, recordings)
     lines: list[str] = []
     for recording in recordings:
         lines += _missing(recording)
@@ -38,7 +38,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
     return tuple(dict.fromkeys(lines))
 
 
-def refuse(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
+def check_usable(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
     """Raise an error for recordings that cannot be used; this costs little.
 
     Args:

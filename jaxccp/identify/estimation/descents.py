@@ -77,7 +77,7 @@ def restarted(
         # Each descent has its own estimated standard deviations; losses are compared with the given
         # ones.
         for evaluator in evaluators:
-            evaluator.forget()
+            evaluator.reset_deviations()
         end = problem.objective.at(descent.point.theta, descent.point.starts)
         lost = sum(int(np.sum(~terms.usable)) for terms in end.terms)
         results.append(((lost, end.loss), stages, deviations))

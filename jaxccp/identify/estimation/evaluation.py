@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.case import Case, subject_of
-from jaxccp.identify.checks.check import refuse
+from jaxccp.identify.checks.check import check_usable
 from jaxccp.identify.estimation.normal_equations import Evaluator, Plan
 from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import ParameterSet
@@ -76,7 +76,7 @@ class Predictor:
         Raises:
             ValueError: the recordings do not go with the model or the residual.
         """
-        refuse(case.mechanism, case.recordings)
+        check_usable(case.mechanism, case.recordings)
         subject = subject_of(case.mechanism, case.recordings)
         parameter_set = ParameterSet([parameter_of(parameter) for parameter in parameters], subject)
         plan = case.residual.plan(with_required_rows(subject, parameter_set), case.recordings)

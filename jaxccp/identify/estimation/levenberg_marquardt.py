@@ -97,7 +97,7 @@ def minimise(
         for start in point.starts:
             change.append(start + steps[begin : begin + len(start), : start.shape[1]])
             begin += len(start)
-        promised = _promise(point.chains, step, steps)
+        promised = _predicted_decrease(point.chains, step, steps)
         trial = objective.at(candidate, tuple(change))
         evaluations += 1
         lost = sum(int(t.usable.sum()) for t in point.terms) - sum(
@@ -165,7 +165,7 @@ def solve(
     return vectors @ (inverse * (vectors.T @ (right / scale))) / scale
 
 
-def _promise(chains: Chains, step: np.ndarray, starts: np.ndarray) -> float:
+def _predicted_decrease(chains: Chains, step: np.ndarray, starts: np.ndarray) -> float:
     """Return the decrease of the loss that the quadratic model predicts for a step."""
     linear = chains.corner_gradient @ step + np.sum(chains.gradient * starts)
     square = step @ chains.corner @ step

@@ -111,7 +111,7 @@ class Terms:
     """Number of samples in that sum."""
     usable: np.ndarray
     """Mask of the segments in which all numbers are finite [n]."""
-    taming: Float[np.ndarray, " n"]
+    derivative_scale: Float[np.ndarray, " n"]
     """Factor by which derivatives were scaled down; 1 for most segments."""
 
 
@@ -164,7 +164,7 @@ class Evaluator:
         parts = max(-(-count // max(CHUNK, SAMPLES // shape[0])), min(cores(), count // FEWEST), 1)
         self.chunk = -(-count // parts)
         self.observed = shape[1]
-        self.forget()
+        self.reset_deviations()
 
     def with_plan(self, plan: Plan) -> "Evaluator":
         """Return an evaluator of other segments that uses the same compiled programs.
@@ -174,10 +174,10 @@ class Evaluator:
         """
         copied = copy.copy(self)
         copied.plan = plan
-        copied.forget()
+        copied.reset_deviations()
         return copied
 
-    def forget(self) -> None:
+    def reset_deviations(self) -> None:
         """Reset the standard deviations to those of the plan."""
         self.weight = np.ones(self.observed)
         batch = self.plan.batch
@@ -242,7 +242,7 @@ class Evaluator:
         all_parts["gradient"] /= scale
         all_parts["hessian"] /= scale[:, None] * scale
         all_parts["end_jacobian"] /= scale
-        return Terms(**all_parts, usable=finite, taming=tame)
+        return Terms(**all_parts, usable=finite, derivative_scale=tame)
 
     def residuals(
         self, values: Float[np.ndarray, "k p"], change: Float[np.ndarray, "k x"]

@@ -21,7 +21,7 @@ def remarks(descent: Descent) -> tuple[str, ...]:
     for case, terms in enumerate(descent.point.terms):
         where = f" of case {case}" if len(descent.point.terms) > 1 else ""
         count, lost = len(terms.usable), int(np.sum(~terms.usable))
-        tamed = int(np.sum(terms.taming[terms.usable] < 1.0))
+        tamed = int(np.sum(terms.derivative_scale[terms.usable] < 1.0))
         if lost:
             lines.append(
                 f"{lost} of {count} segments{where} could not be simulated and were left out."

@@ -25,13 +25,13 @@ class Gaps:
             joined: mask of the segments that have to end where the next one starts [n].
         """
         self.joined = joined
-        self._told = np.roll(deviation, -1, axis=0)
+        self._given = np.roll(deviation, -1, axis=0)
         self.spread = np.ones(deviation.shape[1])
         """Standard deviations of the gaps relative to the given ones, at least 1."""
 
     def weight(self, segment: int) -> Float[np.ndarray, " x"]:
         """Return the inverse standard deviations of the gap after a segment."""
-        return 1.0 / (self.spread * self._told[segment])
+        return 1.0 / (self.spread * self._given[segment])
 
     def square(
         self, starts: Float[np.ndarray, "n x"], end: Float[np.ndarray, "n x"], usable: np.ndarray
@@ -46,7 +46,7 @@ class Gaps:
         which = np.flatnonzero(self.joined & usable)
         if not len(which):
             return np.ones_like(self.spread)
-        gap = (starts[which + 1] - end[which]) / (self.spread * self._told[which])
+        gap = (starts[which + 1] - end[which]) / (self.spread * self._given[which])
         return np.mean(gap**2, axis=0)
 
     def reweight(self, square: Float[np.ndarray, " x"]) -> None:

@@ -124,7 +124,7 @@ class _Finder:
     def _counting(self, kind: str, sensor: int, bounds: tuple[float, float]) -> Sensor:
         m = self.source.m
         if kind == "contact":
-            counts, site = self.scopes.meeting(sensor)
+            counts, site = self.scopes.contact_selection(sensor)
             if site < 0:
                 return Sensor(kind, Site(0), bounds=bounds, counts=counts)
         else:

@@ -89,7 +89,7 @@ class ScopeFinder:
 
     torque = force
 
-    def meeting(self, sensor: int) -> tuple[ContactSelection, int]:
+    def contact_selection(self, sensor: int) -> tuple[ContactSelection, int]:
         """Return the contacts that a contact sensor selects and the data it returns, and its site,
         or −1 without one.
 

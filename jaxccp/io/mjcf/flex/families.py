@@ -92,7 +92,7 @@ def _nominal_family(source: Source, flex: Flex) -> NodalFamily:
     if flex.dimension == 2:
         numbers = young, poisson, float(specification.thickness), damping
         return membrane(flex.position, flex.element, flex.mass, *numbers, fixed, what)
-    element = _outside_out(flex)
+    element = _with_positive_volumes(flex)
     solid = soft_solid(
         flex.position, element, young, poisson, 1.0, damping, LAW, fixed=fixed, what=what
     )
@@ -103,7 +103,7 @@ def _nominal_family(source: Source, flex: Flex) -> NodalFamily:
     return replace(solid, elements=replace(solid.elements, density=density))
 
 
-def _outside_out(flex: Flex) -> Int[np.ndarray, "e 4"]:
+def _with_positive_volumes(flex: Flex) -> Int[np.ndarray, "e 4"]:
     """Return the elements with their nodes in the order of positive volume; MuJoCo allows both
     orders."""
     inverted = volumes(flex.position, flex.element) < 0

@@ -53,7 +53,7 @@ def write_model(
     numbers = FileNumbers(source, elements, Mechanism(loaded.model, loaded.layout))
     document = Document(source)
     patch(document, numbers.of(Mechanism(model, layout)))
-    sentences = (*remarks, *unsaid(loaded, model, document.text(())))
+    sentences = (*remarks, *differing_numbers(loaded, model, document.text(())))
     text = document.text(sentences).encode()
     write_file(out, lambda file: file.write(text))
     return sentences
@@ -82,7 +82,7 @@ def read_again(loaded: Loaded) -> tuple[Source, Elements]:
     return source, elements
 
 
-def unsaid(loaded: Loaded, expected: Model, text: str) -> list[str]:
+def differing_numbers(loaded: Loaded, expected: Model, text: str) -> list[str]:
     """Return a sentence for each number that differs when a written file is read again.
 
     Args:

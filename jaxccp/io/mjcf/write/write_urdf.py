@@ -18,7 +18,7 @@ from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.load import Loaded
 from jaxccp.io.mjcf.urdf.urdf import UrdfOptions, read_urdf
 from jaxccp.io.mjcf.write.file_numbers import FileNumbers, Mechanism
-from jaxccp.io.mjcf.write.write import read_again, unsaid
+from jaxccp.io.mjcf.write.write import differing_numbers, read_again
 from jaxccp.io.output import write_file
 from jaxccp.model.model import Model
 from jaxccp.scene import ModelBuilder
@@ -63,7 +63,7 @@ def write_urdf(
     root = parsed(origin.text)
     _write(root, numbers, changed)
     _place_meshes(root, Locator(origin.folder, options.packages))
-    sentences = (*remarks, *unsaid(loaded, model, commented(root, ())))
+    sentences = (*remarks, *differing_numbers(loaded, model, commented(root, ())))
     text = commented(root, sentences).encode()
     write_file(out, lambda file: file.write(text))
     return sentences
