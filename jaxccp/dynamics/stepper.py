@@ -13,7 +13,10 @@ from jaxccp.model.state_input import checked_state
 
 
 class Carry(Protocol):
-    """State passed on from one step to the next, with anything else that the stepper needs."""
+    """State passed on from one step to the next, with anything else that the stepper needs: a
+    dataclass of arrays."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def state(self) -> State: ...

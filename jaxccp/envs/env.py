@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.dynamics.steppers.settings import ImpulseCarry
+from jaxccp.dynamics.stepper import Carry
 from jaxccp.envs.spec import Spec
 from jaxccp.model.model import Model
 from jaxccp.scenes.draw import Key
@@ -18,7 +18,7 @@ from jaxccp.scenes.draw import Key
 class EnvState:
     """State of one copy of an environment, a pytree."""
 
-    physics: ImpulseCarry
+    physics: Carry
     """Carry of the stepper; ``physics.state`` has poses and velocities."""
     obs: Float[Array, " n"]
     """Observation for the next action; after the end of an episode, that of the new episode."""

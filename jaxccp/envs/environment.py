@@ -9,8 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.checkpoints import keep_impulses
-from jaxccp.dynamics.steppers import EulerImplicitLinearized
-from jaxccp.dynamics.steppers.settings import ImpulseCarry
+from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.envs.actions import admissible
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.spec import Spec
@@ -46,10 +45,17 @@ class Environment:
     """Initial state of the model."""
     task: Task = field(metadata={"static": True})
     """The task."""
-    stepper: EulerImplicitLinearized = field(metadata={"static": True})
-    """The stepper."""
+    stepper: Stepper = field(metadata={"static": True})
+    """The stepper; ``ctrl_dt`` of the task is a multiple of its ``h``."""
     action_spec: Spec = field(metadata={"static": True})
     """Shape and range of actions."""
+
+    def __post_init__(self) -> None:
+        ratio = self.ctrl_dt / self.sim_dt
+        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6:
+            raise ValueError(
+                f"ctrl_dt ({self.ctrl_dt} s) must be a multiple of sim_dt ({self.sim_dt} s)"
+            )
 
     @property
     def sim_dt(self) -> float:
@@ -126,8 +132,8 @@ class Environment:
         return Moment(self.model, state, qpos, qvel, wrenches, action, goal)
 
     def _advanced(
-        self, physics: ImpulseCarry, action: Float[Array, " na"]
-    ) -> tuple[ImpulseCarry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
+        self, physics: Carry, action: Float[Array, " na"]
+    ) -> tuple[Carry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
         """Advance by ``ctrl_dt``.
 
         Returns:

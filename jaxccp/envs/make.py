@@ -57,11 +57,6 @@ def environment(name: str, task: Task) -> Environment:
     Raises:
         ValueError: ``ctrl_dt`` of the task is not a multiple of ``sim_dt``.
     """
-    ratio = task.ctrl_dt / task.sim_dt
-    if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6:
-        raise ValueError(
-            f"ctrl_dt ({task.ctrl_dt} s) must be a multiple of sim_dt ({task.sim_dt} s)"
-        )
     loaded = _loaded(name, task.max_contacts, jnp.zeros(()).dtype)
     model = loaded.model
     limits = np.empty((len(model.topology.linkage.actuators), 2))

@@ -48,7 +48,7 @@ class SimulationPlan:
         self.steps = steps_of(settings.lengths[-1], settings.h, subject, joined)
         margin = margin_of(self.steps, settings.h, subject, roles.inputs)
         self._inertia = largest_inertia(subject) if roles.motions else 1.0
-        self._leaps: bool = getattr(self.stepper(), "mean_velocity", False)
+        self._leaps: bool = self.stepper.mean_velocity
         self._table = InputTable(roles, self.steps, margin, settings.h, self._leaps)
         self._centring = Centring.of(self.driven(subject), settings.h)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
@@ -86,13 +86,14 @@ class SimulationPlan:
         subject, _ = with_frames(self.settings.simulated(subject), self._frames)
         return with_drives(subject, torques, motions, self.settings.h, self._inertia)
 
+    @property
     def stepper(self) -> Stepper:
-        """Return the stepper of the simulations."""
+        """The stepper of the simulations, whose steps are those of the settings."""
         if self.settings.stepper is not None:
-            return replace(self.settings.stepper, h=self.settings.h)  # type: ignore[type-var]
+            return self.settings.stepper
         double = jnp.zeros(()).dtype == jnp.float64
         stop = Stop(atol=1e-8 if double else 1e-5, max_iterations=300)
-        return EulerImplicitLinearized(h=self.settings.h, law="ncp", stop=stop)
+        return EulerImplicitLinearized(law="ncp", stop=stop)
 
     def predict(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
@@ -105,9 +106,9 @@ class SimulationPlan:
             segment: one of the segments.
             change: change of the initial coordinates and rates.
         """
-        layout, stepper = subject.layout, self.stepper()
+        layout, stepper, h = subject.layout, self.stepper, self.settings.h
         leaps = self._leaps
-        model = self._centring.apply(subject.model, stepper.h) if leaps else subject.model
+        model = self._centring.apply(subject.model, h) if leaps else subject.model
         qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
@@ -121,7 +122,7 @@ class SimulationPlan:
         # a step takes long.)
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
             number, *forces = inputs
-            after, _ = stepper.advance(model, carry[0], *forces)
+            after, _ = stepper.advance(model, carry[0], *forces, h=h)
             first = number == 0
             back = set_back(begin, after.state) if leaps else begin
             state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)

@@ -47,7 +47,7 @@ class Simulate:
     start_rate_deviation: float = 0.3
     """Standard deviation of the initial rates, relative to the root mean square of the rates."""
     stepper: Stepper | None = None
-    """A stepper to simulate with, whose step is ``h``; Euler under Coulomb's law when None."""
+    """The stepper to simulate with, in steps of ``h``; Euler under Coulomb's law when None."""
     sensors: Sensors | None = None
     """Sensors of the model, if channels of sensors are compared."""
     recovery_speed: float | None = 0.01
