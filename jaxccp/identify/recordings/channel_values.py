@@ -68,10 +68,11 @@ def channel_values(
                 + reference[observation.place]
             )
         elif observation.kind == "rate":
-            before, after = (
-                interpolated(table[:, observation.place], when + k) for k in (-0.5, 0.5)
-            )
-            value = (after - before)[:, None] / h * subject.time_scale
+            # Differences of positions are rates at half steps: that of the start is extrapolated.
+            rates = jnp.diff(table[:, observation.place]) / h
+            half = jnp.maximum(when, 0.0) - 0.5
+            value = interpolated(rates, half) + jnp.minimum(half, 0.0) * (rates[1] - rates[0])
+            value = value[:, None] * subject.time_scale
         elif observation.kind == "pose":
             value = interpolated(table[:, place : place + 7], when)
             value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))
