@@ -1,0 +1,243 @@
+"""What docs/adding.md says of each family: one thing of each kind, added as it says, works."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+import jaxccp
+from jaxccp import Hinge, Material, ModelBuilder, Plane, Slide, Sphere, State
+from jaxccp.collision import cores, pairs
+from jaxccp.collision.broad import BROAD, Candidates
+from jaxccp.collision.kernels.plane_contact import plane_sphere
+from jaxccp.dynamics import STEPPERS, Stepper, accelerations, forces, rollout
+from jaxccp.dynamics.stepper import step_length
+from jaxccp.identify import Parameter, Problem, Simulate, recording
+from jaxccp.model import SHAPES
+from jaxccp.model.joints import JOINTS
+from jaxccp.model.shapes.shape import require_positive
+from jaxccp.model.smooth.normal import NORMAL
+from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw
+from jaxccp.scene.builder import WORLD
+from jaxccp.scenes.library import SCENES
+from jaxccp.sensors import Sensor
+from jaxccp.sensors.rays import RAY_LENGTHS
+from jaxccp.sensors.reading import Kind
+from jaxccp.sensors.registry import KINDS
+from jaxccp.sensors.zone import ZONES
+from jaxccp.viz.mesh import MESHES, polygons
+
+GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class Pill:
+    """A ball that claims to be a shape of its own."""
+
+    radius: float
+    kind: ClassVar[str] = "pill"
+
+    def __post_init__(self) -> None:
+        require_positive("Pill", "radius", self.radius)
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        return (0.0, 0.0, 0.0)
+
+    def inertia(self, mass: float) -> np.ndarray:
+        return 0.4 * mass * self.radius**2 * np.eye(3)
+
+
+@pytest.fixture
+def pill(monkeypatch: pytest.MonkeyPatch) -> type[Pill]:
+    monkeypatch.setitem(SHAPES, "pill", Pill)
+    monkeypatch.setitem(cores.CORES, "pill", cores.CORES["sphere"])
+    monkeypatch.setitem(pairs.PAIRS, ("plane", "pill"), pairs.Pair(plane_sphere, 1))
+    monkeypatch.setitem(pairs.PAIRS, ("sphere", "pill"), pairs.PAIRS["sphere", "ellipsoid"])
+    monkeypatch.setitem(MESHES, "pill", MESHES["sphere"])
+    monkeypatch.setitem(RAY_LENGTHS, "pill", RAY_LENGTHS["sphere"])
+    return Pill
+
+
+def test_a_shape(pill: type[Pill]) -> None:
+    """It lies on the floor at its radius, carries a ball, and is drawn."""
+    builder = ModelBuilder()
+    builder.add_shape(WORLD, Plane())
+    builder.add_solid(pill(0.1), 1.0, position=(0.0, 0.0, 0.1), name="pill")
+    builder.add_solid(Sphere(0.05), 1.0, position=(0.0, 0.0, 0.25), name="ball")
+    model, state = builder.build()
+    _, path = rollout(model, state, STEPPERS["euler"](1e-3), 20)
+    np.testing.assert_allclose(path.state.position[-1, 1:, 2], [0.1, 0.25], atol=1e-4)
+    assert polygons(model, 1) is not None
+
+
+def test_a_pair_that_is_missing_is_named(pill: type[Pill]) -> None:
+    builder = ModelBuilder()
+    for number in range(2):
+        builder.add_solid(pill(0.1), 1.0, position=(0.0, 0.0, 0.3 * number))
+    with pytest.raises(ValueError, match=r"no collision kernel for 'pill' against 'pill'.*PAIRS"):
+        builder.build()
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_whatever_has_to_know_all_shapes_knows(kind: str) -> None:
+    assert kind in RAY_LENGTHS, "add a ray's length to it to jaxccp/sensors/rays.py"
+    special = ("plane", "convex", "height_field")
+    assert kind in MESHES or kind in special, "add its mesh to jaxccp/viz/mesh.py"
+    assert kind in ZONES or kind in special, "add what is within it to jaxccp/sensors/zone.py"
+    ground = ("plane", "height_field")
+    assert kind in cores.CORES or kind in ground, "add its core to jaxccp/collision/cores.py"
+    for other in SHAPES:
+        if not (kind in ground and other in ground):
+            pairs.lookup(kind, other)
+
+
+@dataclass(frozen=True)
+class PinInSlot:
+    """A slide that carries a hinge across it."""
+
+    kind: ClassVar[str] = "pin-in-slot"
+    slot: Slide = field(default_factory=lambda: Slide((1.0, 0.0, 0.0)))
+    pin: Hinge = field(default_factory=lambda: Hinge((0.0, 1.0, 0.0)))
+
+    @property
+    def axes(self) -> tuple[Slide, Hinge]:
+        return (self.slot, self.pin)
+
+
+def test_a_joint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under gravity along its slot a body slides freely; its pin does not turn."""
+    monkeypatch.setitem(JOINTS, "pin-in-slot", PinInSlot)
+    builder = ModelBuilder(gravity=(GRAVITY, 0.0, 0.0))
+    body = builder.add_body(1.0, 0.01 * np.eye(3))
+    builder.add_joint(PinInSlot(), WORLD, body)
+    model, state = builder.build()
+    assert len(model.topology.linkage.axes) == 2
+    motion = accelerations(model, state)
+    np.testing.assert_allclose(motion.body[1], [GRAVITY, 0, 0, 0, 0, 0], atol=1e-6)
+
+
+def ball(**settings: object) -> tuple[jaxccp.Model, State]:
+    """A ball of 2 kg in free fall."""
+    builder = ModelBuilder(**settings)  # type: ignore[arg-type]
+    builder.add_solid(Sphere(0.1), 2.0, position=(0.0, 0.0, 1.0), name="ball")
+    return builder.build()
+
+
+def test_a_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wind(model, state, step):
+        del state, step
+        return jnp.zeros((len(model.bodies.mass), 6)).at[:, 0].set(3.0)
+
+    monkeypatch.setattr(forces, "FORCES", (*forces.FORCES, wind))
+    model, state = ball()
+    found = accelerations(model, state).body[1]
+    np.testing.assert_allclose(found, [1.5, 0, -GRAVITY, 0, 0, 0], atol=1e-6)
+
+
+@dataclass(frozen=True)
+class Drop(Stepper):
+    """Free fall of all bodies, exactly; nothing else acts."""
+
+    h: float = 1e-2
+
+    @jax.tree_util.register_dataclass
+    @dataclass(frozen=True)
+    class Carry:
+        state: State
+
+    def init(self, model: jaxccp.Model, state: State) -> "Drop.Carry":
+        return self.Carry(state)
+
+    def advance(self, model, carry, force=None, control=None, *, h=None):
+        h = step_length(h, self.h, carry.state.position.dtype)
+        state = carry.state
+        free = jnp.asarray(model.topology.free)[:, None]
+        fall = jnp.where(free, model.gravity, 0.0)
+        position = state.position + jnp.where(free, h * state.velocity, 0.0)
+        after = replace(
+            state,
+            position=position + 0.5 * h**2 * fall,
+            velocity=state.velocity + h * fall,
+            time=state.time + h,
+        )
+        report = STEPPERS["euler"](self.h).step(model, state)[1]
+        return self.Carry(after), report
+
+
+def test_a_stepper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STEPPERS, "drop", Drop)
+    model, state = ball()
+    _, path = rollout(model, state, STEPPERS["drop"](h=0.1), 5)
+    np.testing.assert_allclose(path.state.position[-1, 1, 2], 1.0 - 0.5 * GRAVITY * 0.25, rtol=1e-6)
+
+
+def test_a_sensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def height(reading, index: np.ndarray) -> Array:
+        return reading.state.position[index, 2:]
+
+    monkeypatch.setitem(KINDS, "height", Kind("body", height))
+    model, state = ball()
+    sensors = jaxccp.attach_sensors(model, {"z": Sensor("height", "ball")})
+    np.testing.assert_allclose(sensors.values(model, state)["z"], [1.0])
+
+
+def test_a_broad_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(model, placed, group) -> Candidates:
+        return Candidates(np.arange(0, dtype=np.int32), None, None)
+
+    monkeypatch.setitem(BROAD, "nothing", nothing)
+    for name, passes in (("all-pairs", False), ("nothing", True)):
+        builder = ModelBuilder(broad_phase=name, gravity=(0.0, 0.0, 0.0))
+        for side in (-1.0, 1.0):
+            builder.add_solid(Sphere(0.1), 1.0, position=(0.1 * side, 0.0, 0.0))
+        model, state = builder.build()
+        towards = state.velocity.at[1:, 0].set(jnp.array([1.0, -1.0]))
+        after = STEPPERS["euler"](1e-2).step(model, replace(state, velocity=towards))[0]
+        np.testing.assert_allclose(after.velocity[1, 0], 1.0 if passes else 0.0, atol=1e-4)
+
+
+def test_a_law_of_smooth_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ball on a spring of 200 N/m that lies 20 N deep in it is at rest."""
+
+    def soft(contacts) -> Coefficients:
+        k = jnp.full_like(contacts.overlap, 200.0)
+        return Coefficients(k, 0.0 * k, 0.0 * k, 0.0 * k)
+
+    monkeypatch.setitem(NORMAL, "soft", NormalLaw(soft))
+    surface = Material(smooth=jaxccp.SmoothMaterial(1e7, 0.3))
+    builder = ModelBuilder(smooth_laws=jaxccp.SmoothLaws(normal="soft"), gravity=(0.0, 0.0, -10.0))
+    builder.add_shape(WORLD, Plane(), material=surface)
+    builder.add_solid(Sphere(0.3), 2.0, surface, position=(0.0, 0.0, 0.2))
+    model, state = builder.build()
+    after = STEPPERS["euler"](1e-3).step(model, state)[0]
+    np.testing.assert_allclose(after.velocity[1], 0.0, atol=1e-6)
+
+
+def test_a_scene(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jaxccp.scenes.library import batch
+
+    monkeypatch.setitem(SCENES, "ball", lambda key: ball())
+    _, states = batch(SCENES["ball"], jax.random.key(0), 3)
+    np.testing.assert_allclose(states.position[:, 1, 2], 1.0)
+
+
+def test_a_parameter_to_identify() -> None:
+    """Any number of a model, by its path: here gravity from a fall of half a second."""
+    body = '<body name="ball" pos="0 0 1"><freejoint/><geom size="0.1"/></body>'
+    loaded = jaxccp.load(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    time = np.linspace(0.0, 0.5, 26)
+    pose = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (26, 1))
+    pose[:, 2] = 1.0 - 0.5 * 3.7 * time**2
+    fall = recording(time, "on Mars", noise={"pose": 1e-4}, lever=0.1, pose={"ball": pose})
+    problem = Problem(
+        loaded,
+        [fall],
+        [Parameter("gravity[2]", initial=-9.0)],
+        Simulate(segment=0.5, h=1e-2, cutoff=np.inf),
+    )
+    np.testing.assert_allclose(problem.fit().values, [-3.7], rtol=1e-3)
