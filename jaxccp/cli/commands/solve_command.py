@@ -23,7 +23,8 @@ def solve(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE.npz", help="Problems in the layouts 'delassus', 'bodies' or 'system'."
+            metavar="FILE.npz",
+            help="Problems in the layouts 'delassus', 'bodies', 'system' or 'velocities'.",
         ),
     ],
     solver: SolverOption = "auto",
