@@ -27,12 +27,15 @@ class Setting:
     """A field of a dataclass that becomes an option."""
 
     name: str
+    """Name of the field."""
     type: type
+    """Type of the option's value."""
     part: builtins.type | None
     """Type of the parts if the field may be a tuple, else None."""
     default: str
     """Source code of the default value; empty if there is none."""
     help: str
+    """Help text of the option: the docstring of the field."""
 
     def value(self, option: Any) -> Any:
         """Return the value of the field for the text of the option; a single number remains a

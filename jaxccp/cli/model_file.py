@@ -21,7 +21,9 @@ class Opened:
     """A model file with its initial state and its constant control."""
 
     loaded: Loaded
+    """The loaded file."""
     state: State
+    """The initial state."""
     control: Float[Array, " nm"] | None
     """Controls of the keyframe with the initial state; None without a keyframe."""
 

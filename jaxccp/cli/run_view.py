@@ -35,6 +35,7 @@ class Motion:
     """Poses of a model's nb bodies at n instants."""
 
     model: Model
+    """The model."""
     time: np.ndarray
     """Times [s], (n,)."""
     position: np.ndarray

@@ -14,9 +14,13 @@ class Coo:
     """A sparse matrix in coordinate format, sorted by row; no entry occurs twice."""
 
     row: Int[np.ndarray, " e"]
+    """Row of each entry."""
     column: Int[np.ndarray, " e"]
+    """Column of each entry."""
     data: Float[np.ndarray, " e"]
+    """Value of each entry."""
     shape: tuple[int, int]
+    """Number of rows and of columns."""
 
     def toarray(self) -> np.ndarray:
         """Return the matrix as a dense array."""

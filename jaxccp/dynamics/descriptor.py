@@ -76,6 +76,7 @@ class Descriptor:
     bias: Float[Array, " n"]
     """b [m/s]."""
     cones: Cones
+    """Set of the admissible multipliers."""
     free: tuple[bool, ...] = field(metadata={"static": True})
     """Mask of the bodies that are not fixed."""
 

@@ -54,6 +54,7 @@ class ReducedDescriptor:
     bias: Float[Array, " n"]
     """b [m/s, rad/s]."""
     cones: Cones
+    """Set of the admissible multipliers."""
     sizes: tuple[int, ...] = field(metadata={"static": True})
     """Number of velocities of the trees, and of each family."""
 

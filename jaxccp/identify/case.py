@@ -39,8 +39,11 @@ class Case:
     """A model with recordings of it; parameters with the same name are shared by several cases."""
 
     mechanism: Mechanism
+    """Model, state and layout of coordinates, as :func:`jaxccp.load` returns them."""
     recordings: Sequence[Recording]
+    """Recordings of the mechanism."""
     residual: Residual
+    """Comparison of the recordings with the model."""
 
 
 def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject:

@@ -36,7 +36,9 @@ class Fit:
     """The identified parameters, with their standard errors."""
 
     problem: "Problem"
+    """The problem that was fitted."""
     descent: Descent
+    """Result of the last minimisation."""
     notes: tuple[str, ...] = field(default=())
     """Automatic decisions of the fit, and warnings."""
     shorter: tuple[Descent, ...] = ()

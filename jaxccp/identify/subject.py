@@ -44,11 +44,13 @@ class Subject:
     """A model with the layout of its coordinates, a state, and the calibration of its channels."""
 
     model: Model
+    """The model."""
     layout: Coordinates
     """Conversion between states of the model and recorded coordinates (``qpos``, ``qvel``)."""
     state: State
     """State of the model; simulations take from it everything that recordings do not contain."""
     channels: Channels
+    """Calibration of the recordings' channels."""
     time_scale: Float[Array, ""]
     """Ratio of true to recorded time; recorded rates refer to the recording's clock."""
     law_numbers: dict[str, Float[Array, ""]] = field(default_factory=dict)

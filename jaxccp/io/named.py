@@ -14,8 +14,11 @@ class NamedProblem:
     """A problem of n rows, with the name, row order, shift and units that it has in its file."""
 
     name: str
+    """Name of the problem: that in the file, else the file's."""
     path: Path
+    """Path of the file."""
     problem: Problem
+    """The problem."""
     order: np.ndarray
     """Row of the file for each row of the problem (scalar rows first, then contacts), (n,)."""
     cohesion: np.ndarray

@@ -16,8 +16,11 @@ class ActuatorSpec:
     """An actuator that was added to a builder, with the name of its axis or tendon."""
 
     name: str
+    """Name of the actuator."""
     actuator: Actuator
+    """The actuator."""
     axis: str
+    """Name of the axis or tendon along which it acts."""
 
 
 def split_limits(

@@ -17,14 +17,21 @@ class BodySpec:
     """A body that was added to a builder; the mass and inertia of a fixed one are placeholders."""
 
     name: str
+    """Name of the body."""
     free: bool
     """Whether it is a rigid body that is not fixed."""
     mass: float
+    """Mass [kg]."""
     inertia: np.ndarray
+    """Inertia about the centre of mass, body axes [3 3] [kg m²]."""
     position: np.ndarray
+    """Initial position of the centre of mass, world [3] [m]."""
     quaternion: np.ndarray
+    """Initial orientation (w, x, y, z)."""
     velocity: np.ndarray
+    """Initial velocity of the centre of mass, world [3] [m/s]."""
     angular_velocity: np.ndarray
+    """Initial angular velocity, world axes [3] [rad/s]."""
     family: int = -1
     """Index of the family of which it is a frame; -1 for other bodies."""
 

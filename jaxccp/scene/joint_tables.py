@@ -25,8 +25,11 @@ class JointSpec:
     them."""
 
     name: str
+    """Name of the joint."""
     joint: Joint
+    """Kind of joint, with its axes."""
     bodies: tuple[int, int]
+    """First and second body."""
     anchor: np.ndarray
     """Origin of the frame on each body, in body axes [2 3] [m]."""
     frame: np.ndarray

@@ -21,13 +21,21 @@ class ShapeSpec:
     """A shape that was added to a builder: body, pose in the body's frame, surface and groups."""
 
     name: str
+    """Name of the shape."""
     body: int
+    """Index of its body."""
     shape: Shape
+    """Kind and size."""
     position: np.ndarray
+    """Position of the shape's frame in the body's frame [3] [m]."""
     quaternion: np.ndarray
+    """Orientation of the shape's frame in the body's frame (w, x, y, z)."""
     material: Material
+    """Material of its surface."""
     group: int
+    """Bits that the masks of other shapes are compared with."""
     mask: int
+    """Bits of the groups with which it can collide."""
 
 
 PairFriction = Mapping[frozenset[int], tuple[float, float, float]]

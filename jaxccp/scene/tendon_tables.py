@@ -17,7 +17,9 @@ class TendonSpec:
     """A tendon that was added to a builder, with its name."""
 
     name: str
+    """Name of the tendon."""
     tendon: Coupling | TendonPath
+    """The tendon, with bodies as indices."""
 
 
 def checked_tendon(

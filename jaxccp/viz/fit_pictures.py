@@ -23,11 +23,15 @@ class Panel:
     """The curves of one quantity, one line for each segment."""
 
     label: str
+    """Name of the quantity."""
     unit: str
+    """Unit of the quantity."""
     time: Sequence[Float[np.ndarray, " s"]]
     """Times of the samples of each segment [s]."""
     measured: Sequence[Float[np.ndarray, " s"]]
+    """Measured samples of each segment."""
     simulated: Sequence[Float[np.ndarray, " s"]]
+    """Simulated samples of each segment."""
 
 
 def curves_picture(panels: Sequence[Panel]) -> Figure:

@@ -19,13 +19,19 @@ class TossPicture:
     """The data of one held-out toss; arrays have one row for each of s samples."""
 
     title: str
+    """Title of the toss's row."""
     time: Float[np.ndarray, " s"]
+    """Time of each sample [s]."""
     measured: Float[np.ndarray, "s 3"]
+    """Recorded position [m]."""
     before: Float[np.ndarray, "s 3"]
+    """Position simulated with the initial parameters [m]."""
     after: Float[np.ndarray, "s 3"]
+    """Position simulated with the fitted parameters [m]."""
     angle_before: Float[np.ndarray, " s"]
-    """Error of orientation [degrees]."""
+    """Error of orientation with the initial parameters [degrees]."""
     angle_after: Float[np.ndarray, " s"]
+    """Error of orientation with the fitted parameters [degrees]."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,11 @@ class Change:
     """The change of one parameter by a fit; all numbers are in the parameter's unit."""
 
     name: str
+    """Name of the parameter."""
     before: float
+    """Value before the fit."""
     after: float
+    """Value after the fit."""
     standard_error: float
     """Standard error; not finite if the data do not determine the parameter."""
     scale: float

@@ -20,7 +20,9 @@ class Solid:
     """The triangles of one shape, in the frame of its body."""
 
     name: str
+    """Name of the shape."""
     body: int
+    """Index of its body."""
     vertices: Float[np.ndarray, "v 3"]
     """Corners of the triangles [m]."""
     triangles: Int[np.ndarray, "t 3"]
@@ -34,9 +36,13 @@ class Ground:
     """A plane in the frame of its body."""
 
     name: str
+    """Name of the shape."""
     body: int
+    """Index of its body."""
     position: Float[np.ndarray, "3"]
+    """Position of the plane in the body's frame [m]."""
     quaternion: Float[np.ndarray, "4"]
+    """Orientation of the plane in the body's frame (w, x, y, z)."""
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,17 @@ class ModelRequest:
     taken from the configuration file, if any."""
 
     model: Path | None = None
+    """Model file."""
     data: tuple[Path, ...] = ()
+    """Files of recordings."""
     config: Path | None = None
+    """Configuration file, TOML."""
     evaluate: Path | None = None
+    """File of a fit to evaluate; None: fit."""
     parameters: str | None = None
+    """Paths of the parameters, separated by commas."""
     residual: str | None = None
+    """Name of the residual, a key of :data:`jaxccp.cli.known_names.RESIDUALS`."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Values of fields of the residual."""
     method: dict[str, Any] = field(default_factory=dict)
@@ -27,7 +33,12 @@ class ModelRequest:
     stepping: dict[str, str] = field(default_factory=dict)
     """Contact law, stepper and solver of the simulations."""
     holdout: float | None = None
+    """Fraction of the recordings that is not fitted."""
     seed: int | None = None
+    """Seed of the choice of held-out recordings and of random initial values."""
     precision: int = 64
+    """Bits of floating-point numbers."""
     out: Path | None = None
+    """Folder to write to; None: nothing is written."""
     as_json: bool = False
+    """Whether JSON is printed instead of tables."""

@@ -31,6 +31,7 @@ class FreeBodies:
     impulse_map: BodyDelassus | None
     """The same rows as a map from impulses to the bodies; None before :meth:`with_contacts`."""
     topology: Topology = field(metadata={"static": True})
+    """Topology of the model."""
 
     @staticmethod
     def of(model: Model, state: State, momentum: Float[Array, "nb 6"]) -> "FreeBodies":

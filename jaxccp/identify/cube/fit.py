@@ -43,8 +43,11 @@ class Cube:
     """The mechanism of the cube and the ground."""
 
     model: Model
+    """Model of cube and ground."""
     state: State
+    """Initial state of the model."""
     layout: Coordinates
+    """Layout of the cube's coordinates in ``qpos`` and ``qvel``."""
 
     @staticmethod
     def nominal() -> "Cube":
@@ -117,7 +120,9 @@ class CubeSettings:
     """Settings of the simulation of the cube's tosses, and the parameters to identify."""
 
     names: tuple[str, ...] = DEFAULT
+    """Names of the parameters to identify, keys of :data:`PARAMETERS`."""
     law: Law = "ncp"
+    """Contact law of the simulations."""
     stepper: str = "euler"
     """Name of the time stepper (:data:`jaxccp.dynamics.steppers.STEPPERS`)."""
     substeps: int = 8
@@ -203,6 +208,7 @@ class CubeFit:
     """The fit of the cube over the last horizon, with the fits over the shorter ones."""
 
     fit: Fit
+    """The fit over the last horizon."""
     stages: dict[int, Descent]
     """The result of the iteration over each horizon."""
 

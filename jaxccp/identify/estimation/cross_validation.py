@@ -63,6 +63,7 @@ class Part:
     """A selection of the segments of a batch."""
 
     batch: Batch
+    """The batch that the segments belong to."""
     which: np.ndarray
     """Indices of the segments."""
 
@@ -195,6 +196,7 @@ class Comparison:
     """Errors of prediction of several models of the same recordings."""
 
     models: dict[str, CrossValidation]
+    """Errors of prediction of each model, by name."""
 
     @property
     def best(self) -> str:

@@ -24,8 +24,11 @@ class Chains:
     border: Float[np.ndarray, "n x P"]
     """Blocks of each initial state with the parameters."""
     corner: Float[np.ndarray, "P P"]
+    """Block of the parameters."""
     gradient: Float[np.ndarray, "n x"]
+    """Gradient of the loss with respect to each initial state."""
     corner_gradient: Float[np.ndarray, " P"]
+    """Gradient of the loss with respect to the parameters."""
 
     def reduced(self, damping: float) -> "Reduced":
         """Return the system of the parameters after elimination of the initial states, with
@@ -70,11 +73,14 @@ class Reduced:
     """The Schur complement on the parameters, with the factors of the elimination."""
 
     chains: Chains
+    """Normal equations before the elimination."""
     factors: list
     """For each initial state: its dependence on the parameters, its own step, and its dependence on
     the next initial state."""
     corner: Float[np.ndarray, "P P"]
+    """Schur complement of the parameters, damped."""
     gradient: Float[np.ndarray, " P"]
+    """Gradient of the loss with respect to the parameters, after the elimination."""
 
     def starts(self, step: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n x"]:
         """Return the changes of all initial states for a change of the parameters."""

@@ -35,11 +35,15 @@ class Descent:
     """The result of an iteration, with the losses and the parameters of all its steps."""
 
     point: Point
+    """Parameters and initial states at the end, with the loss."""
     losses: tuple[float, ...]
+    """Loss at the start and after each accepted step."""
     path: Float[np.ndarray, "k P"]
+    """Parameters at the start and after each accepted step."""
     evaluations: int
     """Number of evaluations of residuals and Jacobians."""
     converged: bool
+    """Whether the iteration met its tolerance."""
 
 
 def minimise(

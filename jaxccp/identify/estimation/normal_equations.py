@@ -99,12 +99,15 @@ class Terms:
     unknowns of its initial state)."""
 
     loss: Float[np.ndarray, " n"]
+    """Loss of each segment."""
     gradient: Float[np.ndarray, "n z"]
+    """Gradient of the loss, in the parameters' scales."""
     hessian: Float[np.ndarray, "n z z"]
     """Gauss–Newton matrix, with the robust weights."""
     end: Float[np.ndarray, "n x"]
     """End of the segment, as a change of the next one's initial state."""
     end_jacobian: Float[np.ndarray, "n x z"]
+    """Derivative of ``end`` with respect to z."""
     square: Float[np.ndarray, "n o"]
     """Sum of squares of the errors of each compared value."""
     count: Float[np.ndarray, "n o"]

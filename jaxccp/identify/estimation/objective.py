@@ -16,10 +16,13 @@ class Point:
     """Parameters and initial states, with the loss and its derivatives at them."""
 
     theta: Float[np.ndarray, " P"]
+    """Parameters."""
     starts: tuple[Float[np.ndarray, "n x"], ...]
     """Changes of the initial states of each case."""
     loss: float
+    """Loss of all cases, priors included."""
     terms: tuple[Terms, ...]
+    """Terms of the segments of each case."""
     chains: Chains
     """Normal equations, with the initial states of all cases in order."""
 

@@ -20,6 +20,7 @@ class Basis:
     """
 
     series: Series
+    """Kind of functions: Fourier series or spline."""
     duration: float
     """Length of the motion [s]."""
     terms: int

@@ -31,8 +31,11 @@ class Frame:
     """
 
     middle: Float[np.ndarray, "4 n"]
+    """Centres of the limits of positions, rates, accelerations and torques, for each joint."""
     half: Float[np.ndarray, "4 n"]
+    """Half widths of these limits; infinite without a limit."""
     clearance: float
+    """Smallest allowed distance of shapes [m]."""
 
     @staticmethod
     def of(limits: Float[np.ndarray, "4 2 n"], clearance: float) -> "Frame":

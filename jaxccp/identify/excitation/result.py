@@ -44,6 +44,7 @@ class Weakness:
     recorded."""
 
     text: str
+    """The combination in words."""
     before: float
     """Standard deviation before the motion, in the parameters' scales; infinite if the combination
     is not determined."""
@@ -62,9 +63,11 @@ class Excitation:
     """A motion to record, with the standard errors that it will lead to."""
 
     joints: tuple[str, ...]
+    """Names of the n joints."""
     time: Float[np.ndarray, " s"]
     """Times of the samples [s]."""
     position: Float[np.ndarray, "s n"]
+    """Coordinates of the joints [m, rad]."""
     rate: Float[np.ndarray, "s n"]
     acceleration: Float[np.ndarray, "s n"]
     torque: Float[np.ndarray, "s n"]
@@ -77,6 +80,7 @@ class Excitation:
     after: Float[np.ndarray, " P"]
     """Predicted standard error with the motion recorded."""
     criterion: str
+    """Criterion of the design, "D" or "A"."""
     scores: tuple[float, float]
     """Criterion of the best random motion, and of this motion; lower is better."""
     uses: tuple[Use, ...]

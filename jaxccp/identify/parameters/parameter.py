@@ -68,13 +68,19 @@ class Scalar:
     """One component of the vector of parameters."""
 
     name: str
+    """Name of the parameter."""
     initial: float
+    """Initial value."""
     lower: float
+    """Lower bound."""
     upper: float
+    """Upper bound."""
     prior: float
     """Standard deviation of the prior; infinite without one."""
     scale: float
+    """Typical change."""
     per_sequence: bool
+    """Whether it is the value of a single recording."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ class Format:
     accepts: Callable[[Path], bool]
     """Function that tells whether a path looks like a file of this format."""
     read: Callable[[Path, Reading], list[Table]]
+    """Function that reads a file as tables of columns."""
 
 
 FORMATS: dict[str, Format] = {

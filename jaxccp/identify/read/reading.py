@@ -74,7 +74,9 @@ class Column:
     """The samples of one column, or of one array, of a file."""
 
     name: str
+    """Name of the column in the file."""
     values: Float[np.ndarray, "s *k"]
+    """Samples, one row each; NaN where one is missing."""
     group: str = ""
     """Name of the array of all joints to which the column belongs; empty for a single column."""
     target: str = ""
@@ -88,14 +90,19 @@ class Table:
     """The columns of a file; all have the same number of samples."""
 
     path: Path
+    """File of the table."""
     name: str
+    """Name of the file, after which its recordings are named."""
     time: Float[np.ndarray, " s"]
+    """Time of each sample [s]."""
     columns: tuple[Column, ...]
+    """Columns of the file, without that of times."""
     starts: Int[np.ndarray, " r"] = field(default_factory=lambda: np.zeros(1, int))
     """First row of each recording."""
     labels: tuple[str, ...] = ()
     """Names of the recordings; empty: they are numbered."""
     notes: tuple[str, ...] = ()
+    """Remarks of the reader."""
 
 
 def recordings_of(table: Table, reading: Reading) -> list[Recording]:

@@ -22,9 +22,11 @@ class Kind:
     width: int
     """Number of values in each sample."""
     unit: str
+    """Unit of the values."""
     drives: bool = False
     """Whether a channel of this kind acts on the model in a simulation."""
     interpolation: Interpolation = "linear"
+    """Default interpolation of an input of this kind."""
 
 
 KINDS: dict[str, Kind] = {
@@ -48,6 +50,7 @@ class Channel:
     """The samples of one recorded quantity."""
 
     kind: str
+    """Name of its kind in :data:`KINDS`."""
     target: str
     """Name of the axis, actuator, body, site or sensor."""
     values: Float[np.ndarray, "s k"]
@@ -56,6 +59,7 @@ class Channel:
     """Standard deviation of a sample; None: unknown. For poses, that of the position [m], and of
     the orientation times ``Recording.lever``."""
     interpolation: Interpolation = "linear"
+    """Interpolation between samples, if the channel is an input."""
 
     @property
     def name(self) -> str:
@@ -71,9 +75,11 @@ class Recording:
     """
 
     name: str
+    """Name of the recording, in reports and of its own parameters."""
     time: Float[np.ndarray, " s"]
     """Time of each sample [s]."""
     channels: tuple[Channel, ...]
+    """Recorded quantities, each with as many samples as there are times."""
     lever: float = 0.1
     """Length by which errors of orientation are multiplied to compare them with those of position
     [m]."""
@@ -83,6 +89,7 @@ class Recording:
     """Remarks of the reader, such as columns that were not read and quaternions that change
     sign."""
     index: dict[str, int] = field(default_factory=dict, init=False, compare=False)
+    """Index of each channel, by its name."""
 
     def __post_init__(self) -> None:
         time = np.asarray(self.time, float)

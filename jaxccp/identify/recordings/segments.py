@@ -20,16 +20,19 @@ class Segments:
     qpos: Float[Array, "n nq"]
     """``qpos`` at the start of the segment."""
     qvel: Float[Array, "n nv"]
+    """``qvel`` at the start of the segment."""
     inputs: Float[Array, "n k m"]
     """Tables of inputs (:class:`jaxccp.identify.simulation.input_table.InputTable`)."""
     time: Float[Array, "n s"]
     """Time of each sample since the start [s]."""
     observed: Float[Array, "n s o"]
+    """Recorded values of the compared channels, in their units."""
     weight: Float[Array, "n s o"]
     """Inverse standard deviation of each compared value; 0 for a missing one."""
     next_qpos: Float[Array, "n nq"]
     """``qpos`` at the start of the recording's next segment."""
     next_qvel: Float[Array, "n nv"]
+    """``qvel`` at the start of the recording's next segment."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,13 @@ class Observation:
     """A channel that is compared, with its place in the model."""
 
     channel: str
+    """Name of the channel."""
     kind: str
+    """Kind of the channel."""
     place: int
     """Index of the axis, or of the frame's site."""
     size: int
+    """Number of compared values in each sample."""
 
 
 def segment(

@@ -21,9 +21,11 @@ class Column:
     """One component of a channel that is compared."""
 
     channel: str
+    """Name of the channel."""
     part: str
     """Component of the channel; empty if it has only one."""
     unit: str
+    """Unit of the values."""
 
     @property
     def label(self) -> str:
@@ -75,6 +77,7 @@ class Curve:
     measured: Float[np.ndarray, "s o"]
     """Measured values; NaN where one is missing."""
     simulated: Float[np.ndarray, "s o"]
+    """Simulated values."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,11 @@ class CaseCurves:
     """The curves of all segments of one case of a fit."""
 
     case: int
+    """Number of the case."""
     columns: tuple[Column, ...]
+    """Compared values, in the order of the curves' columns."""
     segments: tuple[Curve, ...]
+    """Curves of the segments."""
 
     @property
     def rms(self) -> dict[str, tuple[float, str]]:

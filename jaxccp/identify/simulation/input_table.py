@@ -27,6 +27,7 @@ class InputTable:
     """
 
     roles: Roles
+    """Roles of the recordings' channels."""
     steps: int
     """Number of steps of a segment."""
     margin: int

@@ -39,7 +39,9 @@ class Identifiability:
     """Directions in the space of parameters, those that recordings determine worst first."""
 
     names: tuple[str, ...]
+    """Names of the parameters."""
     directions: tuple[Direction, ...]
+    """Combinations of parameters, in the order of their standard deviations, largest first."""
     deviation: Float[np.ndarray, " P"]
     """Standard deviation of each parameter if all others are unknown, without priors."""
     alone: Float[np.ndarray, " P"]
@@ -154,6 +156,7 @@ class Uncertainty:
     """Standard errors of the parameters at a minimum."""
 
     covariance: Float[np.ndarray, "P P"]
+    """Covariance of the parameters' errors."""
     standard_error: Float[np.ndarray, " P"]
     """The larger of the clustered standard error and that of independent noise."""
     freedoms: int

@@ -28,6 +28,7 @@ class Profile:
     """The loss as a function of one parameter, minimised over all others."""
 
     name: str
+    """Name of the parameter."""
     best: float
     """Fitted value of the parameter."""
     values: Float[np.ndarray, " k"]

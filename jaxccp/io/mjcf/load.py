@@ -35,8 +35,11 @@ class Reading:
     """The source of a model and the options it was read with, to read it again."""
 
     origin: Origin
+    """Source of the model."""
     options: UrdfOptions
+    """Settings for a URDF."""
     softness: bool
+    """Whether contacts have the softness of the file."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,14 @@ class Loaded:
     source: str
     """Description of the source, such as "MJCF file arm.xml", "URDF string" or "MjSpec 'arm'"."""
     model: Model
+    """The model."""
     state: State
     """The state at the file's ``qpos0``, at rest; or, if loops are open there, the nearest state in
     which they are closed."""
     layout: Coordinates
     """Conversion between states of the model and MuJoCo's coordinates."""
     sensors: Sensors
+    """Sensors of the file, for :meth:`jaxccp.sensors.Sensors.values`."""
     keyframes: dict[str, Keyframe]
     """The file's keyframes by name, or by number if they have none."""
     timestep: float

@@ -17,8 +17,11 @@ class Element:
     file: str
     """Path of the file, as the including file gives it."""
     line: int
+    """Number of the line."""
     tag: str
+    """Tag of the element."""
     attributes: dict[str, str]
+    """Attributes of the element, by name."""
 
 
 def included(origin: Origin) -> list[Element]:

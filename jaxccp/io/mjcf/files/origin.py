@@ -30,6 +30,7 @@ class Origin:
     text: bytes = b""
     """The XML; empty for MuJoCo's objects."""
     urdf: bool = False
+    """Whether the text is a URDF."""
 
     def __str__(self) -> str:
         language = "URDF" if self.urdf else "MJCF"

@@ -24,6 +24,7 @@ class Locator:
     """Finds the files that a URDF in ``folder`` refers to."""
 
     folder: Path
+    """Folder of the URDF."""
     packages: Mapping[str, Path]
     """Folders of packages by name; they are used before any search."""
 

@@ -28,7 +28,9 @@ class FlexFamily:
     """A flexible body of a file, and the model's family for it."""
 
     flex: Flex
+    """The flexible body of the file."""
     family: NodalFamily
+    """The model's family."""
     frames: tuple[int, ...]
     """The model's bodies at those nodes of the family that have a frame."""
 

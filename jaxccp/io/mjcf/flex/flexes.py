@@ -27,6 +27,7 @@ class Flex:
     label: str
     """Label of the flexible body, for messages."""
     name: str
+    """The file's name of the flexible body."""
     body: Int[np.ndarray, " n"]
     """The file's body of each node."""
     position: Float[np.ndarray, "n 3"]

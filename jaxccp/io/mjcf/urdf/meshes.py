@@ -24,11 +24,14 @@ class MeshReference:
     """One ``mesh`` element of a URDF."""
 
     uri: str
+    """URI or path of the file in the URDF."""
     alias: str
     """Name that replaces the file in the text. It differs for each file and scale, because MuJoCo
     distinguishes meshes only by the last part of their path and their scale."""
     link: str
+    """Name of the link."""
     line: int
+    """Number of the line."""
     collides: bool
     """Whether it belongs to a ``collision`` element, not to a ``visual`` one."""
 
@@ -38,8 +41,11 @@ class UrdfText:
     """The text of a URDF with aliases in place of mesh files."""
 
     text: str
+    """The text."""
     meshes: tuple[MeshReference, ...]
+    """The mesh elements."""
     links: frozenset[str]
+    """Names of all links."""
     joints: frozenset[str]
     """Names of the joints with a single axis."""
 

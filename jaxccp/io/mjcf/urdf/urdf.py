@@ -20,8 +20,11 @@ class UrdfOptions:
     """Settings that a URDF does not contain; :func:`jaxccp.load` describes them."""
 
     packages: Mapping[str, Path] = field(default_factory=dict)
+    """Folders of packages by name."""
     floating: bool = False
+    """Whether the root link moves freely."""
     actuators: UrdfActuators | None = None
+    """Kind of actuators for the joints; None: no actuators."""
 
     def check(self, origin: Origin) -> None:
         """Raise an error for an unknown kind of actuators, and for any option with a source that is

@@ -45,7 +45,9 @@ class Comparison:
     """A model as loaded, and the same model with other numbers."""
 
     before: Model
+    """The model as loaded."""
     after: Model
+    """The changed model."""
 
     def number(self, table: str, name: str, rows: Any) -> Float[np.ndarray, "..."] | None:
         """Return rows of a column of the changed model; None if they equal those of the loaded

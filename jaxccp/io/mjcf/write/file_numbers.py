@@ -50,7 +50,9 @@ class Mechanism:
     """A model with the layout of its coordinates."""
 
     model: Model
+    """The model."""
     layout: Coordinates
+    """Layout of the model's coordinates."""
 
 
 def numbers_of(m: Any) -> Numbers:
