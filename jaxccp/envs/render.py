@@ -22,6 +22,7 @@ class Renderer:
     """
 
     env: Env
+    """The environment."""
 
     @cached_property
     def stage(self) -> "Stage":

@@ -34,12 +34,16 @@ class Ant(Task):
     episode_steps: int = 1000
     max_contacts: int | None = 8
     control_weight: float = 0.5
+    """Cost per squared action."""
     contact_weight: float = 5e-4
+    """Cost per square of the clipped ``cfrc_ext``."""
     lowest: float = 0.2
     """Smallest height of the torso [m]."""
     highest: float = 1.0
     """Largest height of the torso [m]."""
     start_noise: float = 0.1
+    """Largest initial change of coordinates [m, rad], and standard deviation of the initial rates
+    [m/s, rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         place, speed = jax.random.split(key)

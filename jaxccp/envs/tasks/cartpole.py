@@ -32,6 +32,7 @@ class Cartpole(Task):
     ctrl_dt: float = 0.02
     episode_steps: int = 500
     start_noise: float = 0.01
+    """Standard deviation of the initial coordinates [m, rad] and rates [m/s, rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         place, speed = jax.random.split(key)

@@ -25,7 +25,10 @@ class HalfCheetah(Task):
     episode_steps: int = 1000
     max_contacts: int | None = 8
     control_weight: float = 0.1
+    """Cost per squared action."""
     start_noise: float = 0.1
+    """Largest initial change of coordinates [m, rad], and standard deviation of the initial rates
+    [m/s, rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         place, speed = jax.random.split(key)

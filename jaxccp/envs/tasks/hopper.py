@@ -31,6 +31,7 @@ class Hopper(Task):
     episode_steps: int = 1000
     max_contacts: int | None = 8
     control_weight: float = 1e-3
+    """Cost per squared action."""
     lowest: float = 0.7
     """Smallest height of the torso [m]."""
     highest: float = float("inf")
@@ -38,6 +39,7 @@ class Hopper(Task):
     steepest: float = 0.2
     """Largest inclination of the torso [rad]."""
     start_noise: float = 5e-3
+    """Largest initial change of coordinates [m, rad] and rates [m/s, rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         place, speed = jax.random.split(key)

@@ -32,9 +32,13 @@ class Humanoid(Task):
     episode_steps: int = 1000
     max_contacts: int | None = 16
     forward_weight: float = 1.25
+    """Reward per forward speed of the centre of mass [s/m]."""
     healthy: float = 5.0
+    """Reward of each step while healthy."""
     control_weight: float = 0.1
+    """Cost per squared action."""
     contact_weight: float = 5e-7
+    """Cost per square of ``cfrc_ext``, before its upper bound."""
     most_contact: float = 10.0
     """Upper bound of the cost of contact forces."""
     lowest: float = 1.0
@@ -42,6 +46,7 @@ class Humanoid(Task):
     highest: float = 2.0
     """Largest height of the torso [m]."""
     start_noise: float = 0.01
+    """Largest initial change of coordinates [m, rad] and rates [m/s, rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         place, speed = jax.random.split(key)

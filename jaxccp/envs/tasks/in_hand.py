@@ -43,6 +43,7 @@ class InHand(Task):
     tolerance: float = 0.05
     """Largest angle to the goal that counts as success [rad]."""
     control_weight: float = 0.05
+    """Cost per squared action."""
     deepest: float = 0.05
     """Fall of the cube after which the episode is over [m]."""
     start_noise: float = 5e-3

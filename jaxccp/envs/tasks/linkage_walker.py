@@ -31,6 +31,7 @@ class LinkageWalker(Task):
     episode_steps: int = 500
     max_contacts: int | None = None
     control_weight: float = 0.01
+    """Cost per squared action."""
     steepest: float = 0.7
     """Largest inclination of the torso [rad]."""
     start_speed: float = 0.1

@@ -55,6 +55,7 @@ class PushT(Task):
     start_turn: float = np.pi / 4
     """Smallest initial angle of the T from that of the goal [rad]."""
     near_weight: float = 0.1
+    """Cost per distance from the pusher to the T [1/m]."""
     place_tolerance: float = 0.01
     """Largest distance that counts as success [m]."""
     angle_tolerance: float = 0.1

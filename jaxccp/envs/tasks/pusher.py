@@ -36,8 +36,11 @@ class Pusher(Task):
     episode_steps: int = 100
     max_contacts: int | None = 8
     near_weight: float = 0.5
+    """Cost per distance from the wrist to the puck [1/m]."""
     control_weight: float = 0.1
+    """Cost per squared action."""
     start_speed: float = 0.005
+    """Largest initial rate of the arm's joints [rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, "9"], qvel: Float[Array, "9"]) -> Start:
         place, speed = jax.random.split(key)

@@ -33,7 +33,9 @@ class Quadruped(Task):
     episode_steps: int = 500
     max_contacts: int | None = 8
     upright_weight: float = 0.5
+    """Reward per cosine of the torso's inclination."""
     control_weight: float = 0.02
+    """Cost per squared action."""
     lowest: float = 0.18
     """Smallest height of the torso above the lowest ground [m]."""
     start_noise: float = 0.05

@@ -30,8 +30,11 @@ class Reacher(Task):
     ctrl_dt: float = 0.02
     episode_steps: int = 50
     control_weight: float = 1.0
+    """Cost per squared action."""
     start_noise: float = 0.1
+    """Largest initial change of the angles [rad]."""
     start_speed: float = 0.005
+    """Largest initial rate of the joints [rad/s]."""
     reach: float = 0.2
     """Radius of the disc [m]."""
 

@@ -18,6 +18,7 @@ class ActionDelay(Wrapper):
     """Delays every action by ``steps`` steps; 0 acts before the first one."""
 
     steps: int = field(metadata={"static": True})
+    """Number of steps of delay."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

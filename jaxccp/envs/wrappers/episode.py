@@ -19,6 +19,7 @@ class EpisodeLimit(Wrapper):
     """Truncates an episode after ``limit`` steps; ``info["steps"]`` counts them."""
 
     limit: int = field(metadata={"static": True})
+    """Number of steps after which an episode is truncated."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,6 +45,7 @@ class ActionRepeat(Wrapper):
     """
 
     times: int = field(metadata={"static": True})
+    """Number of steps that an action is repeated for."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

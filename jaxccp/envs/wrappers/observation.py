@@ -19,6 +19,7 @@ class ObservationNoise(Wrapper):
     each."""
 
     deviation: Float[Array, "*n"] | float
+    """Standard deviation of the noise, in the unit of each entry."""
 
     def reset(self, key: Key) -> EnvState:
         return self._noisy(self.env.reset(key))
@@ -42,6 +43,7 @@ class ObservationDelay(Wrapper):
     """Delays every observation by ``steps`` steps; until then the first observation is repeated."""
 
     steps: int = field(metadata={"static": True})
+    """Number of steps of delay."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,6 +66,7 @@ class FrameStack(Wrapper):
     first one."""
 
     count: int = field(metadata={"static": True})
+    """Number of observations that are concatenated."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
