@@ -98,8 +98,7 @@ class SimulationPlan:
     def predict(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
     ) -> tuple[Float[Array, "s o"], tuple[Array, Array]]:
-        """Return what the channels of a segment would have recorded; and ``qpos``, ``qvel`` at its
-        end.
+        """Return the predicted values of a segment's channels; and ``qpos``, ``qvel`` at its end.
 
         Args:
             subject: result of :meth:`driven`.
