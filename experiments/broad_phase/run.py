@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxccp import Model, ModelBuilder, Plane, Sphere, State
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.capacity import with_start_capacity
+from jaxccp.dynamics.rollouts.capacity import with_start_capacity
 
 SEED = 0
 SIDE = 0.2

@@ -24,7 +24,7 @@ from jaxccp.cli.model_file import open_model, read_controls, write_motion
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.simulation import Run, last_system, summary
 from jaxccp.cli.simulation import simulate as run_scene
-from jaxccp.dynamics.capacity import run_with_capacity
+from jaxccp.dynamics.rollouts.capacity import run_with_capacity
 from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import save_trajectory, write_file, write_system

@@ -1,20 +1,20 @@
 """Dynamics: the cone problem of a step, time steppers, rollouts, statics and linearisation."""
 
 from jaxccp.dynamics.acceleration import Acceleration, accelerations, mean_acceleration
-from jaxccp.dynamics.assembled import Coo, Matrices, matrices
-from jaxccp.dynamics.capacity import with_capacity
-from jaxccp.dynamics.contact_data import ContactData, Mode
-from jaxccp.dynamics.described_step import describe_step
-from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
+from jaxccp.dynamics.contact.contact_data import ContactData, Mode
+from jaxccp.dynamics.descriptor.describe_step import describe_step
+from jaxccp.dynamics.descriptor.descriptor import Descriptor, KRMBlocks, describe
+from jaxccp.dynamics.descriptor.matrices import Coo, Matrices, matrices
+from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, mass_matrix, site_jacobian
 from jaxccp.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
 from jaxccp.dynamics.linearise import Linearisation, linearise
 from jaxccp.dynamics.projection import close_loops
-from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
-from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
-from jaxccp.dynamics.rollout_adaptive import AdaptiveReport, AdaptiveStatus, rollout_adaptive
-from jaxccp.dynamics.rollout_batch import rollout_batch
+from jaxccp.dynamics.rollouts.adaptive import AdaptiveReport, AdaptiveStatus, rollout_adaptive
+from jaxccp.dynamics.rollouts.batch import rollout_batch
+from jaxccp.dynamics.rollouts.capacity import with_capacity
+from jaxccp.dynamics.rollouts.rollout import Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.statics.equilibrium import Equilibrium, equilibrium
 from jaxccp.dynamics.statics.modes import Modes, modes
 from jaxccp.dynamics.step_report import StepReport

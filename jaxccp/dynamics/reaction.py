@@ -113,7 +113,7 @@ def contact_wrenches(
         state: poses of the bodies.
         contacts: the contacts.
         lever: vectors from the two centres of mass to each contact
-            (:class:`jaxccp.dynamics.impact.Action`) [m].
+            (:class:`jaxccp.dynamics.contact.impact.Action`) [m].
         impulses: impulses on the contacts' second bodies: linear, then angular where contacts roll.
         h: length of the step [s].
     """

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_data import ContactData
+from jaxccp.dynamics.contact.contact_data import ContactData
 from jaxccp.dynamics.second_order.newton import NewtonReport
 from jaxccp.dynamics.smooth import SmoothForces
 from jaxccp.model.model import Model

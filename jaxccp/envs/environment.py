@@ -8,7 +8,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Status
-from jaxccp.dynamics.checkpoints import keep_impulses
+from jaxccp.dynamics.rollouts.checkpoints import keep_impulses
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.envs.actions import admissible
 from jaxccp.envs.env import EnvState

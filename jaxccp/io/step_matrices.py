@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.dynamics.assembled import Coo, coo, matrices
-from jaxccp.dynamics.descriptor import Descriptor
-from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
+from jaxccp.dynamics.descriptor.descriptor import Descriptor
+from jaxccp.dynamics.descriptor.matrices import Coo, coo, matrices
+from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.io.output import write_file, write_npz
 
 

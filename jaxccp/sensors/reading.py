@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.dynamics.contact_data import ContactData
+from jaxccp.dynamics.contact.contact_data import ContactData
 from jaxccp.dynamics.rows.row import Step
 from jaxccp.dynamics.rows.servo import actuator_forces
 from jaxccp.dynamics.step_report import StepReport

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from jaxccp.ccp import DerivativeStatus, Law, Problem, Solution, Status
 from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
 from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
-from jaxccp.dynamics.contact_data import Mode
+from jaxccp.dynamics.contact.contact_data import Mode
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.steppers import EulerStepper
 from jaxccp.dynamics.steppers.parts import assemble_step, solve_step

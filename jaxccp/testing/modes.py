@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from jaxccp.dynamics.contact_data import ContactData, Mode
+from jaxccp.dynamics.contact.contact_data import ContactData, Mode
 from jaxccp.model import Linkage, Model, State
 from jaxccp.testing.motion import Path
 

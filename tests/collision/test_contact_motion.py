@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 from jaxccp import Box, Capsule, Material, Model, ModelBuilder, Sphere, State
 from jaxccp.collision.detect import Contacts, detect
-from jaxccp.dynamics.impact import gap_acceleration
+from jaxccp.dynamics.contact.impact import gap_acceleration
 from jaxccp.math import quaternion
 
 SIZE = 2e-4

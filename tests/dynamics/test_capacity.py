@@ -11,7 +11,7 @@ import pytest
 from jaxccp.ccp import Stop
 from jaxccp.collision.detect import slots
 from jaxccp.dynamics import EulerImplicitLinearized, fit_capacity, rollout, with_capacity
-from jaxccp.dynamics.capacity import MIN_CAPACITY
+from jaxccp.dynamics.rollouts.capacity import MIN_CAPACITY
 from jaxccp.model import Box, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 

@@ -10,7 +10,7 @@ import pytest
 
 from jaxccp.ccp import Law, Stop
 from jaxccp.dynamics import ContactData, EulerImplicitLinearized, StepReport, rollout
-from jaxccp.dynamics.contact_data import Mode
+from jaxccp.dynamics.contact.contact_data import Mode
 from jaxccp.model import Box, Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 

@@ -23,7 +23,7 @@ from jaxccp import (
 from jaxccp.ccp import ADMM, MINRES, Status
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import describe, describe_step, matrices, reduced
-from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
+from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.flexible import NodalFamily
 from jaxccp.io import read_problem, write_system
 from jaxccp.model.kinematics import tree_motion

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.dynamics.impact import NEGLIGIBLE, _mean
+from jaxccp.dynamics.contact.impact import NEGLIGIBLE, _mean
 from jaxccp.dynamics.inertia import rotate_freely
 
 INERTIA = np.diag([1.0, 2.0, 2.5])

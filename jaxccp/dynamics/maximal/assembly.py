@@ -9,10 +9,10 @@ from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import BodyDelassus, Delassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_jacobian import whiten_contacts
-from jaxccp.dynamics.contact_rows import contact_terms
+from jaxccp.dynamics.contact.contact_jacobian import whiten_contacts
+from jaxccp.dynamics.contact.contact_rows import contact_terms
+from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.forces import total_force
-from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
 from jaxccp.dynamics.maximal.equalities import Equalities, equalities

@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.contact.impact import Action
+from jaxccp.dynamics.contact.simultaneous_impact import count_impacts
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.maximal.equalities import Equalities, equalities
 from jaxccp.dynamics.maximal.forest import Forest
 from jaxccp.dynamics.rows.row import Rows
-from jaxccp.dynamics.simultaneous_impact import count_impacts
 from jaxccp.math import quaternion, safe
 from jaxccp.model.model import Topology
 from jaxccp.model.state import State

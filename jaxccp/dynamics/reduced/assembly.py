@@ -11,8 +11,8 @@ from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import SumDelassus, WhitenedDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_jacobian import rows_on_bodies
-from jaxccp.dynamics.contact_rows import contact_terms
+from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
+from jaxccp.dynamics.contact.contact_rows import contact_terms
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reduced.bias import momentum_rate
 from jaxccp.dynamics.reduced.body_mass import BodyMass

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_jacobian import whiten_contacts
+from jaxccp.dynamics.contact.contact_jacobian import whiten_contacts
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.math import quaternion
 from jaxccp.model.model import Model, Topology

@@ -11,12 +11,12 @@ from jaxccp.ccp.derivative import Gradient
 from jaxccp.ccp.operators import WhitenedDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_jacobian import contact_jacobian, contact_velocity
-from jaxccp.dynamics.contact_rows import ContactTerms, contact_bias
-from jaxccp.dynamics.distant_contacts import detect_with_distant
-from jaxccp.dynamics.impact import Action, action_at_start, find_impacts, newton_impact_law
+from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, contact_velocity
+from jaxccp.dynamics.contact.contact_rows import ContactTerms, contact_bias
+from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
+from jaxccp.dynamics.contact.impact import Action, action_at_start, find_impacts, newton_impact_law
+from jaxccp.dynamics.contact.motion_to_impact import MotionToImpact
 from jaxccp.dynamics.inertia import world_inertia
-from jaxccp.dynamics.motion_to_impact import MotionToImpact
 from jaxccp.dynamics.reduced.velocity_rows import rows_of_contacts
 from jaxccp.dynamics.rows import coordinate_rows
 from jaxccp.dynamics.rows.row import Rows, Step

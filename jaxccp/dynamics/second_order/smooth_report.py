@@ -10,7 +10,7 @@ from jaxccp.ccp.solve import empty_statistics
 from jaxccp.collision.contact_cache import WarmStart
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.contact_data import contact_data, smooth_data
+from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced.tree_reaction import tree_reactions

@@ -16,8 +16,8 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import Contacts, detect
-from jaxccp.dynamics.contact_jacobian import contact_jacobian, contact_velocity
-from jaxccp.dynamics.impact import action_at_start
+from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, contact_velocity
+from jaxccp.dynamics.contact.impact import action_at_start
 from jaxccp.dynamics.reaction import contact_wrenches
 from jaxccp.dynamics.smooth.law_inputs import law_inputs, shape_values
 from jaxccp.dynamics.smooth.memory import recall, remember

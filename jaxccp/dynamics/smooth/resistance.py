@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_jacobian import contact_jacobian, rows_on_bodies
-from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, rows_on_bodies
+from jaxccp.dynamics.contact.impact import Action
 from jaxccp.math import safe
 from jaxccp.model.smooth.laws import Tangential
 from jaxccp.model.smooth.normal_law import NormalLaw, SmoothContacts

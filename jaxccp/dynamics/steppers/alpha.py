@@ -18,8 +18,8 @@ from jaxccp.collision.contact_cache import (
 )
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
-from jaxccp.dynamics.checkpoints import keep_impulses
 from jaxccp.dynamics.inputs import checked_inputs
+from jaxccp.dynamics.rollouts.checkpoints import keep_impulses
 from jaxccp.dynamics.second_order.applied_forces import applied_forces
 from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.contact_stage import ContactStage, bounded_rows, has_impulses

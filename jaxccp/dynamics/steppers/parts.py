@@ -12,15 +12,18 @@ from jaxccp.ccp.solve import solve, stop_gradient_unless
 from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics import maximal, reduced
-from jaxccp.dynamics.contact_data import contact_data, smooth_data
-from jaxccp.dynamics.distant_contacts import detect_with_distant
+from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
+from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
+from jaxccp.dynamics.contact.simultaneous_impact import (
+    add_impulses_before_impact,
+    impulses_before_impact,
+)
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
-from jaxccp.dynamics.simultaneous_impact import add_impulses_before_impact, impulses_before_impact
 from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step_report import StepReport, step_report
 from jaxccp.dynamics.stepper import StepLength, step_length

@@ -7,9 +7,9 @@ from typing import Any
 import jax
 from jaxtyping import Array, Float, PyTree
 
-from jaxccp.dynamics.capacity import capacity_needed, run_with_capacity
 from jaxccp.dynamics.inputs import Inputs, checked_inputs
-from jaxccp.dynamics.rollout import Trajectory, rollout
+from jaxccp.dynamics.rollouts.capacity import capacity_needed, run_with_capacity
+from jaxccp.dynamics.rollouts.rollout import Trajectory, rollout
 from jaxccp.dynamics.step_report import raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
 from jaxccp.math import trees

@@ -2,7 +2,8 @@
 
     H v − Jᵀ λ = f        J v + E λ + b = u        K ∋ λ ⟂ u ∈ K*
 
-as :mod:`jaxccp.dynamics.descriptor` has them over twists of bodies. H is M̂ = M + h R + h² K, of
+as :mod:`jaxccp.dynamics.descriptor.descriptor` has them over twists of bodies.
+H is M̂ = M + h R + h² K, of
 families with their own stiffness and damping, of trees with that of springs and dampers along
 coordinates, and of smooth contacts between all of them where a step is implicit in these.
 """

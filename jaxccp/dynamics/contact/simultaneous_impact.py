@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Status
-from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.contact.impact import Action
 from jaxccp.math import safe
 
 SolveStatus = tuple[Int[Array, ""], Int[Array, ""]]

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.math import linear3, quaternion
 from jaxccp.model.model import Model

@@ -12,9 +12,9 @@ from jax import lax
 from jaxtyping import Array, Float
 from rich.progress import track
 
-from jaxccp.dynamics.capacity import capacity_needed, run_with_capacity, trim_capacity
-from jaxccp.dynamics.checkpoints import Checkpoints, checkpoints, keep_impulses
 from jaxccp.dynamics.inputs import Inputs, checked_inputs
+from jaxccp.dynamics.rollouts.capacity import capacity_needed, run_with_capacity, trim_capacity
+from jaxccp.dynamics.rollouts.checkpoints import Checkpoints, checkpoints, keep_impulses
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
 from jaxccp.math import trees

@@ -10,8 +10,8 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_jacobian import contact_jacobian, contact_velocity
-from jaxccp.dynamics.impact import (
+from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, contact_velocity
+from jaxccp.dynamics.contact.impact import (
     Action,
     action_at_impact,
     action_at_start,
@@ -20,8 +20,8 @@ from jaxccp.dynamics.impact import (
     impact_delay,
     newton_impact_law,
 )
-from jaxccp.dynamics.motion_to_impact import MotionToImpact
-from jaxccp.dynamics.simultaneous_impact import simultaneous_impacts
+from jaxccp.dynamics.contact.motion_to_impact import MotionToImpact
+from jaxccp.dynamics.contact.simultaneous_impact import simultaneous_impacts
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

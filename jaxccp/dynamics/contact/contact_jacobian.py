@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.math.linear3 import cross
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxccp.dynamics.descriptor import Descriptor
-from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
+from jaxccp.dynamics.descriptor.descriptor import Descriptor
+from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def coo(row: np.ndarray, column: np.ndarray, data: np.ndarray, shape: tuple[int,
 
 @dataclass(frozen=True)
 class Matrices:
-    """H, J, E, f and b (:mod:`jaxccp.dynamics.descriptor`) over v variables and n rows."""
+    """H, J, E, f and b (:mod:`jaxccp.dynamics.descriptor.descriptor`), v variables and n rows."""
 
     h: Coo
     """H, (v, v)."""

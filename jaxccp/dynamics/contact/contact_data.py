@@ -12,7 +12,7 @@ from jaxccp.ccp.derivative.linearization import sliding
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import Solution
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.smooth import SmoothForces
 
 

@@ -17,11 +17,11 @@ from jaxtyping import Array, Float, Int
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import BodyDelassus, CoupledDelassus
 from jaxccp.ccp.problem import Problem
+from jaxccp.dynamics.descriptor.offsets import Offsets
+from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor, describe_reduced
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
-from jaxccp.dynamics.offsets import Offsets
 from jaxccp.dynamics.reduced import ReducedSystem
-from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor, describe_reduced
 from jaxccp.math import linear3
 from jaxccp.model.model import Model
 
@@ -186,7 +186,7 @@ def describe(
 
     Raises:
         ValueError: the system has eliminated rows, ``blocks`` are given for a reduced system, or
-            :func:`jaxccp.dynamics.reduced_descriptor.describe_reduced` raises.
+            :func:`jaxccp.dynamics.descriptor.reduced_descriptor.describe_reduced` raises.
     """
     if isinstance(system, ReducedSystem):
         if blocks is not None:

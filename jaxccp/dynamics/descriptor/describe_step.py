@@ -2,8 +2,8 @@
 
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.descriptor import Descriptor, describe
-from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
+from jaxccp.dynamics.descriptor.descriptor import Descriptor, describe
+from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.dynamics.steppers import EulerStepper
 from jaxccp.dynamics.steppers.parts import assemble_step
 from jaxccp.dynamics.steppers.settings import ImpulseCarry

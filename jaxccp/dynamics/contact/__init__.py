@@ -1,0 +1,1 @@
+"""Rows and impacts of contacts, and what reports say of them."""

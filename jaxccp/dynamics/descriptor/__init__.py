@@ -1,0 +1,1 @@
+"""The matrices and vectors of a step, described and assembled."""
