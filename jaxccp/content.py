@@ -49,9 +49,8 @@ class ByContent:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other):
+        if not isinstance(other, ByContent) or type(self) is not type(other):
             return NotImplemented
-        assert isinstance(other, ByContent)
         return self._hash == other._hash and self.content == other.content
 
 

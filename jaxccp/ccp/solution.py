@@ -24,7 +24,8 @@ class Status(IntEnum):
     INFEASIBLE = 4
     """A row that no impulse can move (a row of zeros in N) has a velocity that the law forbids. The
     other rows are solved as if that row were consistent, within the iteration limit. Rows that
-    contradict each other are not detected: they end as MAX_ITERATIONS or STALLED."""
+    contradict each other are not detected: they end as MAX_ITERATIONS or STALLED. Of a step of
+    higher order: rotors turn with frames of families, and their inertia is left out."""
     NOT_UNIQUE = 5
     """Converged, but the solution may not be the only one. Either, under Coulomb's law, contacts
     carry loads that push their surfaces together, and could also be open (Painlevé). Or, with

@@ -19,7 +19,7 @@ from jaxccp.ccp.solvers import name_of
 from jaxccp.cli.advice import advice
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions, step_count
-from jaxccp.cli.known_names import SmoothStepping
+from jaxccp.cli.known_names import SOFTENING, SmoothStepping
 from jaxccp.cli.model_file import open_model, read_controls, write_motion
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.simulation import Run, last_system, summary
@@ -158,7 +158,10 @@ def _method(
     stepper = STEPPERS[name](dt, law, solver, Stop())
     if smooth_contact == "explicit":
         return stepper
-    assert isinstance(stepper, Settings)
+    if not isinstance(stepper, Settings):
+        refuse(
+            f"--smooth-contact implicit goes with --stepper {' or '.join(SOFTENING)}, not {name}"
+        )
     if model.topology.smooth is None:
         refuse("--smooth-contact implicit: no surface of this model is smooth, leave it out")
     stepper = replace(stepper, smooth_contact=smooth_contact)

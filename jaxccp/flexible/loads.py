@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.flexible.ancf.continuum import ContinuumElements
+from jaxccp.flexible.ancf.continuum import continuum_elements
 from jaxccp.flexible.nodal import NodalFamily
 
 
@@ -23,9 +23,11 @@ def with_point_load(
         element: index of the element.
         place: the point, in the parent element (−1, 1)³.
         force: constant force [N], world axes.
+
+    Raises:
+        TypeError: the body has elements of another class.
     """
-    elements = family.elements
-    assert isinstance(elements, ContinuumElements)
+    elements = continuum_elements(family)
     shares = elements.weights(np.array(place, float))[element]
     return with_load(family, family.layout.rows[element], shares[:, None] * jnp.asarray(force))
 
@@ -42,9 +44,11 @@ def with_surface_load(
         side: end of the axis: −1 or 1.
         traction: force per area of the reference configuration [N/m²], world axes; the same on all
             faces, and constant in direction.
+
+    Raises:
+        TypeError: the body has elements of another class.
     """
-    elements = family.elements
-    assert isinstance(elements, ContinuumElements)
+    elements = continuum_elements(family)
     shares = elements.face_weights(axis, side)[faces]
     return with_load(family, family.layout.rows[faces], shares[..., None] * jnp.asarray(traction))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from jaxccp.flexible.ancf.continuum import ContinuumElements
+from jaxccp.flexible.ancf.continuum import continuum_elements
 from jaxccp.flexible.nodal import NodalFamily
 
 
@@ -63,9 +63,11 @@ def with_points_on_shell(family: NodalFamily, elements: tuple[int, int], count: 
         family: a shell of :func:`jaxccp.flexible.ancf.box`.
         elements: number of elements along x and along y.
         count: number of points between neighbouring nodes.
+
+    Raises:
+        TypeError: the body has elements of another class.
     """
-    continuum = family.elements
-    assert isinstance(continuum, ContinuumElements)
+    continuum = continuum_elements(family)
     nodes = np.array(continuum.shape.nodes)[:, :2]
     steps = (len(np.unique(nodes[:, 0])) - 1) * (count + 1)
     sides = [np.arange(steps * number + 1) for number in elements]

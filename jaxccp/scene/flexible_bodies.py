@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxccp.flexible.ancf import FACES, SHAPES, ContinuumElements, Shape, box, rope
+from jaxccp.flexible.ancf import FACES, SHAPES, Shape, box, rope
+from jaxccp.flexible.ancf.continuum import continuum_elements
 from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.points_between import with_points_on_cable, with_points_on_shell
@@ -173,9 +174,7 @@ def _shape(what: str, element: str, kinds: str) -> Shape:
 def _check_reference(what: str, family: NodalFamily) -> None:
     """Raise ``ValueError`` for elements with a folded or inverted reference, as a ``curve`` may
     make it."""
-    elements = family.elements
-    assert isinstance(elements, ContinuumElements)
-    smallest = np.asarray(jnp.min(elements.volumes(), axis=1))
+    smallest = np.asarray(jnp.min(continuum_elements(family).volumes(), axis=1))
     bad = np.flatnonzero(~(smallest > 0))
     if len(bad):
         raise ValueError(

@@ -20,6 +20,13 @@ from jaxccp.model.smooth import (
 )
 from jaxccp.scene.shape_tables import PairFriction, ShapeSpec, pair_groups
 
+SPRINGS_AND_DASHPOTS = (
+    "normal_stiffness",
+    "normal_damping",
+    "tangential_stiffness",
+    "tangential_damping",
+)
+"""Fields of :class:`SmoothCoefficients` in the columns of ``SmoothSurfaces.coefficients``."""
 MayTouch = Callable[[int, int], bool]
 """Function that tells whether two shapes, given by index, can collide."""
 
@@ -96,33 +103,27 @@ def smooth_surfaces(
     if topology.smooth is None:
         return None
 
+    surfaces = [p.material.smooth for p in specs]
+    by_moduli = not any(isinstance(surface, SmoothCoefficients) for surface in surfaces)
+
     def column(numbers: Callable[[SmoothMaterial | SmoothCoefficients], object], hard: object):
-        surfaces = [p.material.smooth for p in specs]
         return jnp.asarray(
             [hard if surface is None else numbers(surface) for surface in surfaces], float
         )
 
-    by_moduli = not any(isinstance(p.material.smooth, SmoothCoefficients) for p in specs)
-    rigid = [np.inf] * 4
+    def springs_and_dashpots(surface: SmoothMaterial | SmoothCoefficients) -> list[float]:
+        return [getattr(surface, name) for name in SPRINGS_AND_DASHPOTS]
+
+    rigid = [np.inf] * len(SPRINGS_AND_DASHPOTS)
     return SmoothSurfaces(
         young_modulus=column(lambda surface: getattr(surface, "young_modulus", np.inf), np.inf),
         poisson_ratio=column(lambda surface: getattr(surface, "poisson_ratio", 0.0), 0.0),
-        coefficients=None if by_moduli else column(_coefficients, rigid),
+        coefficients=None if by_moduli else column(springs_and_dashpots, rigid),
         adhesion=column(lambda surface: surface.adhesion, np.inf),
         frame_mass=_frame_mass(topology, families),
         characteristic_speed=jnp.asarray(laws.characteristic_speed, float),
         flat_radius=jnp.asarray(laws.flat_radius, float),
     )
-
-
-def _coefficients(surface: SmoothMaterial | SmoothCoefficients) -> list[float]:
-    assert isinstance(surface, SmoothCoefficients)
-    return [
-        surface.normal_stiffness,
-        surface.normal_damping,
-        surface.tangential_stiffness,
-        surface.tangential_damping,
-    ]
 
 
 def _check_surfaces(specs: Sequence[ShapeSpec], laws: SmoothLaws) -> None:

@@ -21,6 +21,7 @@ from jaxccp.ccp import (
     Stop,
 )
 from jaxccp.ccp.solver_sequence import SolverSequence
+from jaxccp.ccp.solvers.auto import SMALL_MATRIX_STEPS, STEPS_PER_TILE_CONTACT
 from tests.ccp.compiled import solve
 from tests.ccp.polyhedra import shaped
 from tests.ccp.random_problems import random_case
@@ -32,7 +33,7 @@ from tests.ccp.test_newton import column
 def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:
     first, last = APGD(), None if law == "ccp" else PSOR()
     alone = APGD() if last is None else SolverSequence(first, last, 2000)
-    small = SolverSequence(first, Newton(), Auto().brief)
+    small = SolverSequence(first, Newton(), SMALL_MATRIX_STEPS)
     problem = column(20, 1.0)  # 60 rows
     assert Auto().resolve(problem, law) == small
     assert Auto(small=59, middle=60).resolve(problem, law) == SolverSequence(
@@ -50,7 +51,7 @@ def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:
         first, Newton(), 40 * Auto().steps_per_contact, last
     )
     assert Auto(steps_per_contact=20).resolve(banded, law) == SolverSequence(
-        first, Newton(), 8 * Auto().steps_per_tile_contact, last
+        first, Newton(), 8 * STEPS_PER_TILE_CONTACT, last
     )
 
 

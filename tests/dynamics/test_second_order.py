@@ -1,5 +1,6 @@
 """Steppers of second and fourth order: smooth motion, impacts, rest, sliding, loops."""
 
+from dataclasses import replace
 from functools import cache
 
 import jax
@@ -21,6 +22,7 @@ from jaxccp import (
     Sphere,
     Spherical,
     State,
+    Status,
     TendonPath,
     forward_kinematics,
     joint_motion,
@@ -387,6 +389,26 @@ def test_runge_kutta_refuses_what_may_jump() -> None:
     builder.add_joint(Revolute((0, 1, 0), limits=(-1.0, 1.0)), 0, arm, (0, 0, 0), name="hinge")
     with pytest.raises(ValueError, match="'hinge' has a limit"):
         STEPPERS["rk4"]().init(*builder.build())
+
+
+def test_rotors_on_families_are_refused() -> None:
+    """By an exception; by the status of a program that takes the model as an argument."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    chain = Chain(
+        jnp.array([[0, 0, 0], [0.1, 0, 0]]), jnp.full(2, 0.2), *map(jnp.asarray, (*SPRUNG, 0.1))
+    )
+    frames = builder.add_family(chain)
+    cord = TendonPath([(0, (0, 0.5, 0)), (frames[0], (0, 0, 0))], stiffness=CORD, rest=0.4)
+    builder.add_tendon(cord, name="cord")
+    model, state = builder.build()
+    step = jax.jit(RungeKutta4().step)
+    heavy = replace(model, axes=replace(model.axes, armature=jnp.ones(len(model.axes.armature))))
+    with pytest.raises(ValueError, match="no rotors along coordinates that frames of families"):
+        RungeKutta4().init(heavy, state)
+    for each, status in ((model, Status.CONVERGED), (heavy, Status.INFEASIBLE)):
+        after, report = step(each, state)
+        assert report.solver.status == status
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
 
 
 # Steps of their own length

@@ -15,6 +15,18 @@ from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import when
 
+RELAXATION = 1.6
+"""Relaxation α, between 1 and 2."""
+SHIFT_STEP = 0.3
+"""Fraction of the difference by which De Saxcé's shift moves towards that of the present
+velocities v; with 1 it cycles at μ = 3."""
+INITIAL_PENALTY = 0.1
+"""Initial penalty σ; the eigenvalues of D N lie between 0 and about 7."""
+MAX_PENALTY = 10.0
+"""Largest penalty σ."""
+CG_TOLERANCE = 0.1
+"""Relative residual of CG."""
+
 WINDOW = 10
 """Number of iterations after which σ may change; it grows with every change."""
 GROWTH = 1.1
@@ -102,20 +114,9 @@ class ADMM(Solver):
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     rolling: ClassVar[bool] = True
 
-    relaxation: float = 1.6
-    """α, between 1 and 2."""
-    lag: float = 0.3
-    """Fraction of the difference by which De Saxcé's shift moves towards that of the present
-    velocities v; with 1 it cycles at μ = 3."""
-    first: float = 0.1
-    """Initial σ; the eigenvalues of D N lie between 0 and about 7."""
     largest: int = 1500
     """Largest number of rows of a matrix that is factorised; CG solves larger ones, unless their
     band is narrow."""
-    cap: float = 10.0
-    """Largest σ."""
-    accuracy: float = 0.1
-    """Relative residual of CG."""
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
         """Return D^½ N D^½, whose factors the steps need.
@@ -129,7 +130,7 @@ class ADMM(Solver):
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         zero = jnp.zeros((), lam.dtype)
         penalty = _Penalty(
-            sigma=zero + self.first,
+            sigma=zero + INITIAL_PENALTY,
             gap=zero,
             step_square=zero,
             before=zero + jnp.inf,
@@ -172,16 +173,16 @@ class ADMM(Solver):
         def apply(y: Array) -> Array:
             return task.data.apply(y) + sigma * y
 
-        return cg(apply, b, tol=self.accuracy, maxiter=200)[0]
+        return cg(apply, b, tol=CG_TOLERANCE, maxiter=200)[0]
 
     def step(self, task: Task, state: _State) -> _State:
         problem, rho, sigma = task.problem, task.rho, state.penalty.sigma
         shift = state.shift
         if task.law == "ncp":
-            shift = shift + self.lag * (problem.de_saxce(state.v) - shift)
+            shift = shift + SHIFT_STEP * (problem.de_saxce(state.v) - shift)
         u = problem.cones.add_normal(state.n_z + problem.r, shift)
         delta = self._solve(task, state, state.v - u)
-        relaxed = state.z + self.relaxation * delta
+        relaxed = state.z + RELAXATION * delta
         z = problem.cones.project(relaxed - rho * state.v / sigma)
         v = state.v - sigma * (relaxed - z) / rho
         gap = state.z + delta - z
@@ -202,7 +203,7 @@ class ADMM(Solver):
         )
         ratio = jnp.sqrt(gap / jnp.where(step_square > 0, step_square, 1.0))
         slow = gap + step_square > PROGRESS**2 * penalty.before
-        low = jnp.where(slow, MIDDLE, 1.2 * (self.relaxation - 1) / self.relaxation)
+        low = jnp.where(slow, MIDDLE, 1.2 * (RELAXATION - 1) / RELAXATION)
         high = jnp.where(slow, MIDDLE, 1.0)
         full = count >= penalty.window
         sign = jnp.where(full & (step_square > 0), jnp.where(ratio > high, 1.0, 0.0), 0.0)
@@ -212,8 +213,8 @@ class ADMM(Solver):
         log_step = jnp.where(agreement > 0, jnp.minimum(1.2 * log_step, 2.3), log_step)
         low = penalty.low + (full & (penalty.sigma <= penalty.floor))
         raise_floor = low >= LOWEST
-        floor = jnp.where(raise_floor, jnp.minimum(10 * penalty.floor, self.cap), penalty.floor)
-        sigma = jnp.clip(penalty.sigma * jnp.exp(sign * log_step), floor, self.cap)
+        floor = jnp.where(raise_floor, jnp.minimum(10 * penalty.floor, MAX_PENALTY), penalty.floor)
+        sigma = jnp.clip(penalty.sigma * jnp.exp(sign * log_step), floor, MAX_PENALTY)
         changed = sigma != penalty.sigma
         return _Penalty(
             sigma,

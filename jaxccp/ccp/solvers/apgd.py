@@ -12,6 +12,13 @@ from jaxccp.ccp.scaling import Scaling, row_scaling, uniform
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import inner
 
+POWER_ITERATIONS = 2
+"""Products spent on the first estimate of the Lipschitz constant."""
+LIPSCHITZ_SHRINK = 0.98
+"""Factor on L after an accepted step, so that it can adapt downwards."""
+MAX_REJECTIONS = 20
+"""Number of consecutive rejected steps after which a step is accepted anyway."""
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -50,12 +57,6 @@ class APGD(Solver):
 
     preconditioned: bool = True
     """Whether to scale the multipliers; the paper's method does not."""
-    power_iterations: int = 2
-    """Products spent on the first estimate of the Lipschitz constant."""
-    shrink: float = 0.98
-    """Factor on L after an accepted step, so that it can adapt downwards."""
-    max_rejections: int = 20
-    """Number of consecutive rejected steps after which a step is accepted anyway."""
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         if self.preconditioned:
@@ -75,7 +76,7 @@ class APGD(Solver):
         """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
         gradient."""
         estimate = jnp.ones((), x.dtype)
-        for _ in range(self.power_iterations):
+        for _ in range(POWER_ITERATIONS):
             square = inner(x, x)
             x = x / jnp.sqrt(jnp.where(square > 0, square, 1.0))
             product = task.data.delassus.apply(x)
@@ -113,9 +114,9 @@ class APGD(Solver):
         rounding = inner(jnp.abs(d), jnp.abs(trial[1]) + jnp.abs(state.y[1]))
         rounding = 4 * jnp.finfo(d.dtype).eps * rounding
         fits = curvature <= state.lipschitz * square + rounding
-        accept = fits | (state.rejected >= self.max_rejections)
+        accept = fits | (state.rejected >= MAX_REJECTIONS)
         quotient = curvature / jnp.where(square > 0, square, 1.0)
-        longer = self.shrink * state.lipschitz
+        longer = LIPSCHITZ_SHRINK * state.lipschitz
         shorter = jnp.clip(quotient, 1.2 * state.lipschitz, 2 * state.lipschitz)
         return accept, jnp.where(accept, longer, shorter)
 

@@ -11,6 +11,14 @@ from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.psor import PSOR
 
+SMALL_MATRIX_STEPS = 25
+"""Number of steps of APGD before Newton if the matrix is small."""
+PATIENCE = 2000
+"""Number of steps of APGD before Newton for matrices of ``Auto.middle`` rows and more; for smaller
+ones it falls with the square of the number of rows."""
+STEPS_PER_TILE_CONTACT = 75
+"""Steps of APGD before Newton if the band is narrow, per contact across a tile of it."""
+
 
 @dataclass(frozen=True)
 class Auto(Solver):
@@ -29,18 +37,11 @@ class Auto(Solver):
 
     small: int = 150
     """Largest number of rows of a small matrix."""
-    brief: int = 25
-    """Number of steps of APGD before Newton if the matrix is small."""
     middle: int = 450
-    """Number of rows of a matrix whose factorisations cost as much as ``patience`` steps of APGD.
+    """Number of rows of a matrix whose factorisations cost as much as ``PATIENCE`` steps of APGD.
     """
-    patience: int = 2000
-    """Number of steps of APGD before Newton for matrices of ``middle`` rows and more; for smaller
-    ones it falls with the square of the number of rows."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow."""
-    steps_per_tile_contact: int = 75
-    """Steps of APGD before Newton if the band is narrow, per contact across a tile of it."""
     steps_per_contact: int = 4
     """Steps of APGD before Newton if the band is narrow, per contact of the problem; the smaller of
     the two numbers of steps is taken."""
@@ -53,13 +54,13 @@ class Auto(Solver):
         last = None if law == "ccp" else PSOR()
         if problem.cones.cone_type == "cone" and delassus.band is not None:
             steps = min(
-                self.steps_per_tile_contact * delassus.band.tile,
+                STEPS_PER_TILE_CONTACT * delassus.band.tile,
                 self.steps_per_contact * (delassus.rows // 3),
             )
         elif problem.cones.cone_type != "cone" or size > self.largest:
-            return APGD() if last is None else SolverSequence(APGD(), last, self.patience)
+            return APGD() if last is None else SolverSequence(APGD(), last, PATIENCE)
         elif size <= self.small:
-            return SolverSequence(APGD(), Newton(), self.brief)
+            return SolverSequence(APGD(), Newton(), SMALL_MATRIX_STEPS)
         else:
-            steps = min(self.patience, round(self.patience * (size / self.middle) ** 2))
+            steps = min(PATIENCE, round(PATIENCE * (size / self.middle) ** 2))
         return SolverSequence(APGD(), Newton(), steps, last)

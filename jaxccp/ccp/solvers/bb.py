@@ -11,6 +11,15 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task
 
+SUFFICIENT_DECREASE = 1e-4
+"""Sufficient decrease (Armijo)."""
+PATIENCE = 50
+"""Iterations without a new lowest objective before the line search tightens."""
+MIN_STEP = 1e-6
+"""Lower bound of the step length α."""
+MAX_STEP = 1e6
+"""Upper bound of the step length α."""
+
 FIRST, LAST, RENEWAL = 2, 63, 0
 """The counter of a cycle runs from the first to the second; before each power of two the long step
 is taken. Then N λ, which is otherwise added up from step to step, is computed afresh."""
@@ -56,15 +65,6 @@ class BarzilaiBorwein(Solver):
 
     rolling: ClassVar[bool] = True
 
-    decrease: float = 1e-4
-    """Sufficient decrease (Armijo)."""
-    patience: int = 50
-    """Iterations without a new lowest objective before the line search tightens."""
-    shortest: float = 1e-6
-    """Lower bound of α."""
-    longest: float = 1e6
-    """Upper bound of α."""
-
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         return row_scaling(problem, rho)
 
@@ -89,7 +89,7 @@ class BarzilaiBorwein(Solver):
         n_d = jnp.where(renewal, 0.0, product)
         slope, curvature = gradient @ d, jnp.maximum(d @ n_d, 0.0)
 
-        full = slope + 0.5 * curvature <= state.limit + self.decrease * slope
+        full = slope + 0.5 * curvature <= state.limit + SUFFICIENT_DECREASE * slope
         curved = curvature > 0
         exact: Array = jnp.clip(-slope / jnp.where(curved, curvature, 1.0), 0.0, 1.0)
         t = jnp.where(full, 1.0, exact)
@@ -98,7 +98,7 @@ class BarzilaiBorwein(Solver):
         best, peak = state.best - change, jnp.maximum(state.peak - change, 0.0)
         better = best >= 0
         stale = jnp.where(better, 0, state.stale + 1)
-        renew = stale >= self.patience
+        renew = stale >= PATIENCE
         quotient = self._quotient(task, state.count, target, d, n_d, curvature)
         return _State(
             jnp.stack(
@@ -120,10 +120,10 @@ class BarzilaiBorwein(Solver):
         spread = free @ n_d
         curved, free_curved = curvature > 0, spread > 0
         square = d @ d
-        long = jnp.where(curved, square / jnp.where(curved, curvature, 1.0), self.longest)
+        long = jnp.where(curved, square / jnp.where(curved, curvature, 1.0), MAX_STEP)
         short = jnp.where(free_curved, curvature / jnp.where(free_curved, spread, 1.0), long)
         step = jnp.where(count & (count + 1) == 0, long, jnp.minimum(short, long))
-        return jnp.clip(step, self.shortest, self.longest)
+        return jnp.clip(step, MIN_STEP, MAX_STEP)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return task.data.unscaled(state.point)

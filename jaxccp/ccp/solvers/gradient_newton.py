@@ -16,6 +16,14 @@ from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import inner, when
 
+NEWTON_PERIOD = 8
+"""Number of iterations from one Newton step to the next; a Newton step costs as much as 5 to 12
+iterations."""
+NEWTON_DECREASE = 0.5
+"""Factor by which a Newton step must lower the residual to be accepted."""
+POWER_ITERATIONS = 8
+"""Products spent on the first estimate of the largest eigenvalue."""
+
 INERTIA = 3.0
 """Step k since the extrapolation restarted is extrapolated by k / (k + 3), which is Nesterov's
 sequence to first order (Chambolle & Dossal, J. Optim. Theory Appl. 166, 2015) without its roots.
@@ -49,8 +57,8 @@ class GradientNewton(Solver):
     """Nesterov's projected gradient method, four steps an iteration, and semismooth Newton steps.
 
     The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. The largest
-    eigenvalue is estimated by ``power_iterations`` products, and grows if the last step of an
-    iteration has a larger curvature. In float64 every ``period``-th iteration is a Newton step on
+    eigenvalue is estimated by a few products, and grows if the last step of an
+    iteration has a larger curvature. In float64 every eighth iteration is a Newton step on
     the fixed point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative. The step is
     accepted if it lowers the residual, and repeated until it no longer does. So easy problems are
     solved before the first Newton step, stiff ones once the gradient steps have found the active
@@ -71,17 +79,10 @@ class GradientNewton(Solver):
 
     steps: int = 4
     """Gradient steps an iteration, between two tests of the residual."""
-    period: int = 8
-    """Number of iterations from one Newton step to the next; a Newton step costs as much as 5 to 12
-    iterations."""
     eager: bool = False
     """Whether the Newton step comes first, and is used in single precision too."""
-    decrease: float = 0.5
-    """Factor by which a Newton step must lower the residual to be accepted."""
     largest: int = 1500
     """Largest number of rows of a matrix that is factorised, unless its band is narrow."""
-    power_iterations: int = 8
-    """Products spent on the first estimate of the largest eigenvalue."""
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         return row_scaling(problem, rho)
@@ -97,13 +98,13 @@ class GradientNewton(Solver):
 
         apply = task.data.delassus.apply
         # Rows are scaled so that the eigenvalue is near 1, and its powers do not overflow.
-        last = lax.fori_loop(1, self.power_iterations, lambda _, x: apply(x), x / _length(x))
+        last = lax.fori_loop(1, POWER_ITERATIONS, lambda _, x: apply(x), x / _length(x))
         return _length(apply(last)) / _length(last)
 
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):
             return self.gradient_steps(task, state)
-        newton_turn = (state.count + (not self.eager)) % self.period == 0
+        newton_turn = (state.count + (not self.eager)) % NEWTON_PERIOD == 0
         after = lax.cond(newton_turn, lambda: state, lambda: self.gradient_steps(task, state))
         after = when(newton_turn | state.promising, lambda: self._newton_step(task, state), after)
         # All copies of a batch have the same count, so that they share one branch.
@@ -167,7 +168,7 @@ class GradientNewton(Solver):
         after = newton_step(task, lam, n_lam)
         n_after = problem.delassus.apply(after)
         residual = _residual(task, after, n_after)
-        better = residual < self.decrease * jnp.minimum(state.best, _residual(task, lam, n_lam))
+        better = residual < NEWTON_DECREASE * jnp.minimum(state.best, _residual(task, lam, n_lam))
         x, n_x = scaling.point(after, n_after)
         return replace(
             state,

@@ -18,6 +18,13 @@ from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe, trees
 
+PROXIMAL_RESIDUAL = 1e-4
+"""Residual, as a fraction of max‖r_c‖, at which the proximal phase is first tried."""
+PROXIMAL_SHRINK = 0.03
+"""Factor on that residual after every failure, a proximal step that does not halve the residual."""
+PATIENCE = 5
+"""Number of failures with each weight of the proximal phase, while interior steps are blocked."""
+
 COUNT = len(proximal.WEIGHTS)
 """Number of weights σ of the proximal phase."""
 SHORT_STEP = 1e-2
@@ -88,15 +95,6 @@ class Newton(Solver):
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     cone_types: ClassVar[tuple[ConeType, ...]] = ("cone",)
 
-    attempt: float = 1e-4
-    """Residual, as a fraction of max‖r_c‖, at which the proximal phase is first tried."""
-    retry: float = 0.03
-    """Factor on ``attempt`` after every failure, a proximal step that does not halve the residual.
-    """
-    patience: int = 5
-    """Number of failures with each weight of the proximal phase, while interior steps are blocked.
-    """
-
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
         delassus = problem.delassus
         if delassus.factor_rows < delassus.rows:
@@ -120,7 +118,7 @@ class Newton(Solver):
             point,
             problem.delassus.apply(point.lam),
             jnp.any(lam != 0),
-            self.attempt * problem.scale(),
+            PROXIMAL_RESIDUAL * problem.scale(),
             jnp.int32(0),
             jnp.asarray(False),
             jnp.asarray(False),
@@ -203,10 +201,10 @@ class Newton(Solver):
         better = residual <= 0.5 * state.best
         stall_count = jnp.where(better, 0, state.stall_count + 1)
         # While interior steps progress, they cost less than proximal steps that may fail.
-        failed = stall_count >= jnp.where(state.stuck > 0, COUNT * self.patience, 1)
+        failed = stall_count >= jnp.where(state.stuck > 0, COUNT * PATIENCE, 1)
         weight = jnp.where(better, jnp.minimum(self._weight(state) + 1, COUNT - 1), state.weight)
         # Keep new multipliers if they are better; another weight starts again from the old ones.
-        restart = better | (stall_count % self.patience == 0) | ~jnp.isfinite(residual)
+        restart = better | (stall_count % PATIENCE == 0) | ~jnp.isfinite(residual)
         anchor = jnp.where(better, lam, state.anchor)
         n_anchor = jnp.where(better, n_lam, state.n_anchor)
         state = self._restarted(task, state, failed & (state.stuck > 0))
@@ -222,7 +220,7 @@ class Newton(Solver):
             stall_count=jnp.where(failed, 0, stall_count),
             weight=jnp.where(failed, 0, weight),
             finishing=~failed,
-            attempt=jnp.where(failed, self.retry * state.attempt, state.attempt),
+            attempt=jnp.where(failed, PROXIMAL_SHRINK * state.attempt, state.attempt),
         )
 
     def _weight(self, state: _State) -> Int[Array, ""]:
@@ -231,7 +229,7 @@ class Newton(Solver):
         Each step that halves the residual is followed by the next larger weight. Without such steps
         the weights take turns, ``patience`` steps each.
         """
-        return (state.weight + state.stall_count // self.patience) % COUNT
+        return (state.weight + state.stall_count // PATIENCE) % COUNT
 
     def _restarted(self, task: Task, state: _State, failed: Array) -> _State:
         """Return the state, restarted where ``failed`` with De Saxcé's shift kept fixed in each
@@ -246,7 +244,7 @@ class Newton(Solver):
             state,
             point=point,
             n_point=task.problem.delassus.apply(point.lam),
-            attempt=self.attempt * task.problem.scale() / self.retry,
+            attempt=PROXIMAL_RESIDUAL * task.problem.scale() / PROXIMAL_SHRINK,
             stuck=jnp.int32(0),
             lagged=jnp.asarray(True),
             done=state.lagged,

@@ -20,7 +20,6 @@ from jaxccp.collision.kernels.separation import Separation, separate
 from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, to_world
 from jaxccp.math import trees
 from jaxccp.math.linear3 import cross
-from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
 """A point with a gap larger than another's by 1 m replaces it only if it is further out by this
@@ -89,7 +88,7 @@ def _window(
     """Return the patch of 4 × 4 points around each cell near a point, a mask of the points that
     exist, and the numbers of the cells."""
     grid = a.grid
-    assert isinstance(grid, HeightGrid)
+    assert grid is not None
     count = jnp.stack([grid.rows, grid.columns])
     pitch = 2 * a.size[1::-1] / (count - 1)
     at = jax.lax.stop_gradient((centre[1::-1] + a.size[1::-1]) / pitch)

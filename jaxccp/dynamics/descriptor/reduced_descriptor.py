@@ -111,8 +111,8 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
             "impacts that act when they happen move a mechanism by another H than the one at the "
             "start of the step: build the model with impact_times 'bounces' and without restitution"
         )
-    delassus, velocities = system.problem.delassus, system.velocities
-    assert isinstance(delassus, WhitenedDelassus)
+    # Without free bodies and late impacts this is the problem's operator.
+    delassus, velocities = system.impulse_map, system.velocities
     whitened, compliance, cones = delassus.whitened, delassus.compliance, system.problem.cones
     free, bias = system.whitened_free, system.problem.r
     if system.loop_constraints is not None:

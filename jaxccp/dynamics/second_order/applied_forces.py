@@ -120,13 +120,6 @@ def applied_forces(
     imposed = model.tendons.bilateral_acceleration(state.time)[linkage.routing.bilateral]
     loops = len(linkage.loop_rows) - len(imposed)
     constraint_bias = constraint_bias.at[loops:].add(-imposed)
-    unsupported = compliant_family_coordinates(model)
-    if len(unsupported):
-        # While tracing, numbers are unknown to check_smooth; a model that it would refuse gives
-        # NaN.
-        generalised_force = jnp.where(
-            jnp.any(model.axes.armature[unsupported] > 0), jnp.nan, generalised_force
-        )
     return AppliedForces(
         at=configuration,
         velocity=velocity,

@@ -1,6 +1,7 @@
 """The cone problem of a step of second order, and the effect of its impulses."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -58,8 +59,8 @@ class ContactStageProblem:
     def impulses(self, lam: Float[Array, " n"]) -> Impulses:
         """Return the impulses and velocities of given multipliers."""
         scalars, blocks = self.problem.cones.split(lam)
-        delassus, saddle = self.problem.delassus, self.mobility.saddle
-        assert isinstance(delassus, WhitenedDelassus)
+        saddle = self.mobility.saddle
+        delassus = cast(WhitenedDelassus, self.problem.delassus)
         no_drift = jnp.zeros(0 if saddle is None else len(saddle.rows), lam.dtype)
         velocity, loop_impulses = self.mobility.accelerations(lam @ self.jacobians, no_drift)
         early = self.action.weight_by_remaining_time(self.problem, lam)

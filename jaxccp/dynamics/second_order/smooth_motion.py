@@ -4,8 +4,8 @@ limits and dry friction."""
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from jaxtyping import Array, Float
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.second_order.applied_forces import (
@@ -95,6 +95,14 @@ def advance_memory(
     return smooth_forces(model, state, smooth_contacts(model, state), memory, elapsed).memory
 
 
+def rotors_on_families(model: Model) -> Bool[Array, ""] | None:
+    """Tell whether there are rotors along coordinates that frames of families move; None if there
+    are no such coordinates. The equations of smooth motion leave their inertia out: M would couple
+    trees and families."""
+    on_families = compliant_family_coordinates(model)
+    return jnp.any(model.axes.armature[on_families] > 0) if len(on_families) else None
+
+
 def check_smooth(model: Model, stepper: str) -> None:
     """Check that a model can be stepped in generalised velocities.
 
@@ -113,10 +121,8 @@ def check_smooth(model: Model, stepper: str) -> None:
             'has too many (more than 100 with bodies that nothing is joined to): take "euler" or '
             '"projected"'
         )
-    armature, on_families = model.axes.armature, compliant_family_coordinates(model)
-    if trees.is_traced(armature) or not len(on_families):
-        return
-    if (np.asarray(armature)[on_families] > 0).any():
+    refused = rotors_on_families(model)
+    if refused is not None and not trees.is_traced(refused) and refused:
         raise ValueError(
             f"{stepper} has no rotors along coordinates that frames of families move: set their "
             'armature to 0, or take "euler"'

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.solution import Solution, Statistics
+from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solve import empty_statistics
 from jaxccp.collision.contact_cache import WarmStart
 from jaxccp.collision.contact_memory import ContactMemory
@@ -23,7 +23,7 @@ from jaxccp.dynamics.rows.servo import rate_independent
 from jaxccp.dynamics.second_order.contact_stage import ContactStage, bounded_rows
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport
-from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
+from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, rotors_on_families
 from jaxccp.dynamics.step_report import StepReport, step_report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model
@@ -116,6 +116,13 @@ def report_smooth_step(
         status=jnp.maximum(step_report_.solver.status, newton.status),
         derivative=jnp.maximum(step_report_.solver.derivative, newton.derivative),
     )
+    refused = rotors_on_families(model)
+    if refused is not None:  # numbers of a traced model, which no exception can refuse
+        solver = replace(
+            solver,
+            status=jnp.where(refused, Status.INFEASIBLE, solver.status),
+            derivative=jnp.where(refused, DerivativeStatus.INVALID, solver.derivative),
+        )
     return replace(step_report_, solver=solver, newton=newton), scalars
 
 

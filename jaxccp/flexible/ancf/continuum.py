@@ -18,6 +18,7 @@ from jaxccp.flexible.ancf.enhanced import (
 from jaxccp.flexible.ancf.shape import Shape, gauss_rule
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.green import GreenLaw
+from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.math import linear3
 from jaxccp.math.linear3 import cross
 
@@ -181,3 +182,20 @@ def _axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
     z = cross(first_tangent, second_tangent)
     z = z / jnp.linalg.norm(z, axis=-1, keepdims=True)
     return jnp.stack([x, cross(z, x), z], axis=-1)
+
+
+def continuum_elements(family: NodalFamily) -> ContinuumElements:
+    """Return the elements of a body of continuum elements.
+
+    Args:
+        family: the body.
+
+    Raises:
+        TypeError: it has elements of another class.
+    """
+    if not isinstance(family.elements, ContinuumElements):
+        kind = type(family.elements).__name__
+        raise TypeError(
+            f"the body must have ContinuumElements (jaxccp.flexible.ancf.box), not {kind}"
+        )
+    return family.elements
