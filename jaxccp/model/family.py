@@ -76,7 +76,8 @@ class MassRoot:
     def of(matrix: Float[Array, "nv nv"]) -> "MassRoot":
         """Return the root of M̂⁻¹ for a positive definite M̂."""
         identity = jnp.eye(len(matrix), dtype=matrix.dtype)
-        root = jnp.linalg.cholesky(matrix)
+        # It is symmetric, and its tangents are: to make it so again would be one more copy.
+        root = jnp.linalg.cholesky(matrix, symmetrize_input=False)
         return MassRoot(lax.linalg.triangular_solve(root, identity, left_side=True, lower=True).T)
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
