@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.-]+) \(.*\{$")
 CALLED = re.compile(r"(?:calls|to_apply|body|condition)=%?([\w.-]+)")
-INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.-]+) = ([^=]*?) ([\w-]+)\(")
+INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\(")
 STACK = re.compile(r"stack_frame_id=(\d+)")
 
 
