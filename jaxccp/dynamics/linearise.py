@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.stepper import StepLength, Stepper
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
 from jaxccp.math.array_input import Floats
@@ -48,6 +48,7 @@ def linearise(
     *,
     stepper: SolvedStepper,
     force: Float[Floats, "nb 6"] | None = None,
+    h: StepLength | None = None,
 ) -> Linearisation:
     """Linearise one step of ``stepper``, contacts and limits included; use ``vmap`` for several
     states.
@@ -63,6 +64,7 @@ def linearise(
         control: the control to linearise about; 0 when None.
         stepper: the stepper, with its step length and law.
         force: applied force [N] and torque [N m] on each body, world axes.
+        h: length of the step [s]; that of the stepper when None.
 
     Raises:
         ValueError: an array has another shape, or see :func:`jaxccp.retract`.
@@ -94,7 +96,7 @@ def linearise(
             ),
         )
         carry = replace(start, state=changed)
-        carry, report = cast(Stepper, stepper).advance(model, carry, force, control)
+        carry, report = cast(Stepper, stepper).advance(model, carry, force, control, h=h)
         after = carry.state
         change_after = difference_by(motion, model, jax.lax.stop_gradient(after), after)
         return change_after, (after, report)

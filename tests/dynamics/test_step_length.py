@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp import ModelBuilder, Revolute, forward_kinematics
-from jaxccp.dynamics import STEPPERS
+from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized, describe_step, linearise
 from jaxccp.model import Model, State
 
 STEPS, H = 3, 2e-2
@@ -68,3 +68,14 @@ def test_a_plain_number_makes_the_program_of_that_setting(name: str) -> None:
 def test_a_length_that_is_no_time_is_refused(name: str, h: object) -> None:
     with pytest.raises(ValueError, match=r"^h must (be|have)"):
         STEPPERS[name]().step(*pendulum(), h=h)  # type: ignore[arg-type]
+
+
+def test_linearisations_and_matrices_are_of_the_given_length() -> None:
+    model, state = pendulum()
+    given, setting = EulerImplicitLinearized(), EulerImplicitLinearized(H)
+    found = linearise(model, state, stepper=given, h=H)
+    expected = linearise(model, state, stepper=setting)
+    np.testing.assert_allclose(found.A, expected.A, atol=1e-13)
+    carry = setting.init(model, state)
+    first = describe_step(given, model, carry, h=H)
+    jax.tree.map(np.testing.assert_array_equal, first, describe_step(setting, model, carry))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,14 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Stop
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics import STEPPERS, Carry, Stepper, rollout
+from jaxccp.dynamics import (
+    STEPPERS,
+    Carry,
+    EulerImplicitLinearized,
+    Stepper,
+    describe_step,
+    rollout,
+)
 from jaxccp.model import (
     Box,
     Material,
@@ -27,6 +34,7 @@ from jaxccp.model import (
     joint_motion,
 )
 from jaxccp.scene import ModelBuilder
+from jaxccp.testing import explain_gradient
 
 SIBLINGS = ("newmark", "trapezoidal", "generalised-alpha")
 """The same code as HHT with other coefficients."""
@@ -371,3 +379,13 @@ def test_a_step_leaves_what_it_takes(name: str, dtype: type) -> None:
     assert set(floats) == {np.dtype(dtype)}
     single, _ = jax.eval_shape(stepper.step, model, state)
     assert types(single) == types(state)
+
+
+@pytest.mark.parametrize("name", ["hht", *SIBLINGS, "rk4"])
+def test_what_needs_a_single_cone_problem_refuses_other_steps(name: str) -> None:
+    stepper, (model, state) = cast(Any, STEPPERS[name]()), pushed()
+    with pytest.raises(ValueError, match="is no single cone problem"):
+        describe_step(stepper, model, EulerImplicitLinearized().init(model, state))
+    if name != "rk4":
+        with pytest.raises(ValueError, match="is no single cone problem"):
+            explain_gradient(model, state, stepper, 1)

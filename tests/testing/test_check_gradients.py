@@ -86,8 +86,8 @@ def test_single_precision() -> None:
 class Crooked(EulerImplicitLinearized):
     """Its values are right, but velocities along y have derivatives that are 1 % too large."""
 
-    def advance(self, model, carry, force=None, control=None):
-        carry, report = super().advance(model, carry, force, control)
+    def advance(self, model, carry, force=None, control=None, *, h=None):
+        carry, report = super().advance(model, carry, force, control, h=h)
         velocity = carry.state.velocity
         wrong = 0.01 * velocity.at[:, jnp.asarray([0, 2])].set(0.0)
         velocity = velocity + wrong - jax.lax.stop_gradient(wrong)

@@ -4,6 +4,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.descriptor.descriptor import Descriptor, describe
 from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
+from jaxccp.dynamics.stepper import StepLength
 from jaxccp.dynamics.steppers import EulerStepper
 from jaxccp.dynamics.steppers.parts import assemble_step
 from jaxccp.dynamics.steppers.settings import ImpulseCarry
@@ -16,6 +17,8 @@ def describe_step(
     carry: ImpulseCarry,
     force: Float[Array, "nb 6"] | None = None,
     control: Float[Array, " nm"] | None = None,
+    *,
+    h: StepLength | None = None,
 ) -> Descriptor | ReducedDescriptor:
     """Return the blocks H, J, E, f and b of the step that ``stepper.advance`` would take.
 
@@ -29,8 +32,9 @@ def describe_step(
         carry: carry at the start of the step.
         force: applied force [N] and torque [N m] on each body, world axes.
         control: control of each actuator, 0 when None.
+        h: length of the step [s]; that of the settings when None.
 
     Raises:
-        ValueError: see :func:`jaxccp.dynamics.describe`.
+        ValueError: the stepper is not an Euler stepper; see also :func:`jaxccp.dynamics.describe`.
     """
-    return describe(model, assemble_step(stepper, model, carry, force, control).system)
+    return describe(model, assemble_step(stepper, model, carry, force, control, h).system)

@@ -81,9 +81,14 @@ def assemble_step(
         h: length of the step [s]; that of the settings when None.
 
     Raises:
-        ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or ``h``
-            is not positive.
+        ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; ``h`` is
+            not positive; or the stepper is of another kind.
     """
+    if not isinstance(settings, Settings):
+        raise ValueError(
+            f"a step of {type(settings).__name__} is no single cone problem, since it finds smooth "
+            "motion by another method: take EulerImplicitLinearized or EulerImplicitProjected"
+        )
     state = checked_state(model, carry.state)
     h = step_length(h, settings.h, state.position.dtype)
     force, control = checked_inputs(model, force, control, state.position.dtype)
