@@ -1,7 +1,7 @@
 """Profile likelihoods of residuals whose profiles are known, or found by another minimiser."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import jax
@@ -37,16 +37,16 @@ class Formula:
 
     function: Callable[..., Any]
     names: tuple[str, ...]
+    batch: Batch | None = field(default=None, compare=False)
+    subject: Any = field(default=None, compare=False)
+    recordings: tuple = field(default=(), compare=False)
     unknowns = 0
 
     def plan(self, subject, recordings):
         (one,) = recordings
         rows = Rows(jnp.asarray(one.time[:, None]), jnp.asarray(one.channels[0].values))
-        plan = replace(self)
-        object.__setattr__(plan, "batch", Batch.without_starts(rows, np.zeros(SAMPLES, int)))
-        object.__setattr__(plan, "subject", subject)
-        object.__setattr__(plan, "recordings", tuple(recordings))
-        return plan
+        batch = Batch.without_starts(rows, np.zeros(SAMPLES, int))
+        return replace(self, batch=batch, subject=subject, recordings=tuple(recordings))
 
     def residual(self, subject, segment, change):
         values = [subject.law_numbers[name] for name in self.names]

@@ -1,7 +1,7 @@
 """Settings of readers, and the table of columns that every reader produces."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -254,6 +254,5 @@ def _split(
             )
         except ValueError as error:
             raise InputError(table.path, str(error), "correct the file or the columns") from None
-        object.__setattr__(read_recording, "notes", (*read_recording.notes, *notes))
-        out.append(read_recording)
+        out.append(replace(read_recording, notes=(*read_recording.notes, *notes)))
     return out
