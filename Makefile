@@ -13,7 +13,7 @@ QUICK := test_layers.py math $(addprefix ccp/test_,cones.py bb.py delassus.py ad
          $(addprefix scene/test_,builder.py names.py) sensors \
          $(addprefix dynamics/test_,contact_data.py grip.py descriptor.py elimination.py) \
          envs/test_wrappers.py $(addprefix io/test_,bad_problems.py trajectory.py sensors.py) viz/test_mesh.py \
-         $(addprefix identify/test_,segments.py parameters.py) reference/test_gears.py \
+         $(addprefix identify/test_,checks.py read.py) reference/test_gears.py \
          $(addprefix cli/test_,start.py simulate_model.py)
 
 BIN   := .venv/bin

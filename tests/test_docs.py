@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -113,6 +115,14 @@ def test_readme_commands_find_their_files() -> None:
                 there = (ROOT / word).exists() or word.startswith(tuple(written))
                 assert there, f"{shlex.join(command)}: no {word} in a fresh clone"
         written += [f"{command[command.index('--out') + 1]}/"] if "--out" in command else []
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_quick_part_names_files_that_are_there() -> None:
+    shown = subprocess.run(["make", "-n", "quick"], cwd=ROOT, capture_output=True, text=True)
+    named = re.findall(r"\btests/\S+", shown.stdout)
+    assert len(named) > 10
+    assert not [path for path in named if not (ROOT / path).exists()]
 
 
 @pytest.mark.parametrize("command", [simulate, solve, identify])
