@@ -23,7 +23,7 @@ from tests.collision.shape_pairs import (
 )
 
 SHARED = tuple(
-    f"jaxccp.collision.{name}" for name in ("convex_contact", "terrain", "terrain_sphere")
+    f"jaxccp.collision.kernels.{name}" for name in ("convex_contact", "terrain", "terrain_sphere")
 )
 """Modules whose kernels serve many pairs or need a grid, with tests of their own."""
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel.__module__ not in SHARED]
