@@ -129,8 +129,8 @@ def problem(recordings: list[Recording], h: float) -> Problem:
         recordings: of pushes.
         h: step of simulations [s].
     """
-    # The noise over a step is 0.04 m/s. Penetration that is removed more slowly lasts, and fits with
-    # 0.01 m/s ended at errors of prediction of 5.5 times the noise, with the model's at 4.1.
+    # The noise over a step is 0.04 m/s. Penetration that is removed more slowly lasts, and the fit
+    # with 0.01 m/s ended at errors of prediction of 5.5 times the noise, with the model's at 4.1.
     length = SAMPLE * (SAMPLES - 1)
     settings = Simulate(segment=length, h=h, start="measured", recovery_speed=None)
     return Problem(jaxccp.load(str(MODEL)), recordings, parameters(), settings)
