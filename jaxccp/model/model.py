@@ -1,9 +1,10 @@
 """The mechanical model: its numbers are leaves of a pytree, its topology is static."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
@@ -258,3 +259,13 @@ class Model:
     """Numbers of smooth contacts, in a model with ``topology.smooth``."""
     activations: Activations | None = None
     """Activations of the actuators that have one, if any."""
+
+    def with_recovery_speed(self, speed: float) -> "Model":
+        """Return the model with another recovery speed.
+
+        Args:
+            speed: largest speed at which penetration is removed [m/s]; 0 leaves it, infinity
+                removes it within a step.
+        """
+        value = jnp.full_like(self.contact.recovery_speed, speed)
+        return replace(self, contact=replace(self.contact, recovery_speed=value))

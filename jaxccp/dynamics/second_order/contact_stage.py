@@ -103,7 +103,9 @@ class ContactStage:
         has_soft_rows = len(topology.linkage.compliant) or len(topology.linkage.servos)
         stiff_mobility = middle.mobility(soft) if has_soft_rows or model.families else mobility
         control = jnp.zeros_like(model.actuators.gear)
-        step = Step(without_recovery(model), state, start.at.motion, h, control, middle.coordinates)
+        # Projection undoes penetration, not the velocities.
+        unrecovered = model.with_recovery_speed(0.0)
+        step = Step(unrecovered, state, start.at.motion, h, control, middle.coordinates)
         which = bounded_rows(topology.linkage) - topology.linkage.n_bilateral
         rows = coordinate_rows(step).select(which)
         contacts, distant = detect_with_distant(with_rates, state, gradient)
@@ -167,7 +169,7 @@ class ContactStage:
             contact_velocity(contact_jacobian(last, rolls), after[bodies]) - acted_contacts
         )
         timed = action.timed
-        bias, compliance = contact_bias(without_recovery(model), contacts, h)
+        bias, compliance = contact_bias(model.with_recovery_speed(0.0), contacts, h)
         closing_bias = _closing_bias(bias, start_velocity[:, 0])
         # An impact does not rebound if the forces in the rest of the step outweigh the rebound.
         bias = jnp.where(
@@ -247,13 +249,6 @@ def _closing_bias(bias: Float[Array, " n"], before: Float[Array, " n"]) -> Float
     a separating velocity.
     """
     return jnp.where(bias > 0, jnp.maximum(bias, 2.0 * bias + before), bias)
-
-
-def without_recovery(model: Model) -> Model:
-    """Return the model with a recovery speed of 0: projection undoes penetration, not the
-    velocities."""
-    still = jnp.zeros_like(model.contact.recovery_speed)
-    return replace(model, contact=replace(model.contact, recovery_speed=still))
 
 
 def _action_after(

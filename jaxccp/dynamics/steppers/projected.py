@@ -1,8 +1,7 @@
 """Euler implicit projected: velocities first, then positions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.derivative import plain
@@ -74,9 +73,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         """
         model = self.stepping_model(model)
         # If the velocities undid penetration, bodies would separate with them.
-        still = jnp.zeros_like(model.contact.recovery_speed)
-        without_recovery = replace(model, contact=replace(model.contact, recovery_speed=still))
-        step = assemble_step(self, without_recovery, carry, force, control, h)
+        step = assemble_step(self, model.with_recovery_speed(0.0), carry, force, control, h)
         solution, outcome = solve_step(self, step)
         outcome = correct_velocities(step, outcome, CORRECTIONS)
         after = integrate_step(step, outcome)

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import jax.numpy as jnp
-
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.simulation.inputs import OBSERVED
@@ -113,7 +111,4 @@ class Simulate:
         """
         if self.recovery_speed is None:
             return subject
-        settings = subject.model.contact
-        speed = jnp.asarray(self.recovery_speed, settings.recovery_speed.dtype)
-        contact = replace(settings, recovery_speed=speed)
-        return replace(subject, model=replace(subject.model, contact=contact))
+        return replace(subject, model=subject.model.with_recovery_speed(self.recovery_speed))
