@@ -21,8 +21,10 @@ SAMPLE = 0.01
 SAMPLES, SEQUENCES = 50, 20
 NOISE = 1e-3
 """Standard deviation of recorded joint positions [m, rad]."""
-FINE = 2.5e-4
-"""Step of the simulations that are recorded [s]."""
+FINE = {False: 2.5e-4, True: 1e-5}
+"""Step of the simulations that are recorded, in the air and with contact [s]."""
+STEPS = (1e-3, 2e-4)
+"""Steps of the fit's simulations, one after the other [s]."""
 GRAVITY = 9.81
 NARROW = 1e-4
 """Standard deviation of the priors of redundant parameters."""
@@ -49,6 +51,16 @@ class Mechanism:
     joints: tuple[str, ...]
     contact: bool
     seed: int
+
+    @property
+    def h(self) -> float:
+        """Return the step of the simulation that is recorded [s]."""
+        return FINE[self.contact]
+
+    @property
+    def every(self) -> int:
+        """Return the number of these steps from sample to sample."""
+        return round(SAMPLE / self.h)
 
     def parameters(self) -> list[Parameter]:
         """Return the parameters, from initial values that are up to 25 % off."""
@@ -127,7 +139,7 @@ def mechanism(seed: int) -> Mechanism:
         true |= {path: value for path, value in paths.items() if random.random() < 0.6}
     tail = "</body>" * len(joints)
     xml = (
-        f'<mujoco><compiler angle="radian"/><option timestep="{FINE}" integrator="RK4"/>'
+        f'<mujoco><compiler angle="radian"/><option timestep="{FINE[contact]}" integrator="RK4"/>'
         f"<worldbody>{FLOOR if contact else ''}{head}{tail}</worldbody>"
         f"<actuator>{motors}</actuator></mujoco>"
     )
@@ -144,7 +156,7 @@ def words(vector: np.ndarray) -> str:
 def pushes(one: Mechanism, random: np.random.Generator) -> np.ndarray:
     """Return a control for each step and motor [k m], three sines each; the skate's lift it at
     times."""
-    time = FINE * np.arange(round(SAMPLE / FINE) * (SAMPLES - 1) + 1)
+    time = one.h * np.arange(one.every * (SAMPLES - 1) + 1)
     count = len(one.joints)
     size, rate, phase = (
         random.uniform(low, high, (count, 3, 1)) for low, high in ((0.3, 1.0), (3, 15), (0, 6.28))
@@ -155,13 +167,12 @@ def pushes(one: Mechanism, random: np.random.Generator) -> np.ndarray:
         control[:, 0] *= 0.5 * weight
         control[:, 1] *= 0.7 * weight
     # Controls are held from sample to sample, which is how recorded ones are read.
-    every = round(SAMPLE / FINE)
-    return np.repeat(control[::every], every, axis=0)[: len(time)]
+    return np.repeat(control[:: one.every], one.every, axis=0)[: len(time)]
 
 
 def recordings(one: Mechanism) -> list[Recording]:
     """Return noisy recordings of a mechanism: of MuJoCo in the air; with contact, whose law is
-    another there, of this engine with a step four times finer than the fit's."""
+    another there, of this engine with a step twenty times finer than the fit's."""
     random = np.random.default_rng([one.seed, 2])
     controls = np.stack([pushes(one, random) for _ in range(SEQUENCES)])
     count = len(one.joints)
@@ -171,9 +182,9 @@ def recordings(one: Mechanism) -> list[Recording]:
         motion = simulated(one, *start, controls)
     else:
         motion = np.stack([foreign(one, *case) for case in zip(*start, controls, strict=True)])
-    motion = motion[:, :: round(SAMPLE / FINE)]
+    motion = motion[:, :: one.every]
     motion = motion + random.normal(0, NOISE, motion.shape)
-    told = controls[:, :: round(SAMPLE / FINE)]
+    told = controls[:, :: one.every]
     return [
         recording(
             SAMPLE * np.arange(SAMPLES),
@@ -207,7 +218,7 @@ def simulated(
     """Return the motions [s k n] that this engine simulates."""
     loaded = jaxccp.load(one.xml)
     stop = Stop(atol=1e-9, max_iterations=500)
-    stepper = EulerImplicitLinearized(h=FINE, law="ncp", stop=stop)
+    stepper = EulerImplicitLinearized(h=one.h, law="ncp", stop=stop)
     model, layout = loaded.model, loaded.layout
     force = jnp.zeros((len(model.topology.bodies), 6))
 
@@ -222,7 +233,3 @@ def simulated(
 
     return np.asarray(jax.jit(jax.vmap(motion))(position, rate, control))
 
-
-def finer(one: Mechanism) -> float:
-    """Return the step of the fit's simulations [s]."""
-    return 4 * FINE

@@ -18,6 +18,8 @@ from jaxccp.io.mjcf.load import Loaded
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("JAXCCP_DATA", HERE.parents[2] / "shared/data")) / "robots"
+ENCODER = 0.05
+"""Standard deviation of the offsets between commanded and measured positions [rad]."""
 LAWS = ("viscous", "power")
 """Friction that depends on the rate: c v, or c v and c' |v|^p beside it."""
 
@@ -44,6 +46,8 @@ class Robot:
     """Length of the segments whose simulation is fitted [s]; None: inverse dynamics only."""
     follow: tuple[str, ...] = ()
     """Joints without a torque, which follow their recorded positions."""
+    servo: bool = False
+    """Whether positions are commanded, and torques follow from a servo law."""
     scale: float = 1.0
     """Torque that priors are measured by [N m], of the order of friction that is to be expected."""
 
@@ -58,7 +62,7 @@ ROBOTS = {
         moving=0.02,
         follow=(*("torso_lift_joint", "arm_5_joint", "arm_6_joint", "arm_7_joint"),),
     ),
-    "go2": Robot("go2/go2.xml", "go2/go2.npz", (0.5, 2.0)),
+    "go2": Robot("go2/go2.xml", "go2/go2.npz", (0.5, 2.0), servo=True),
     "double_pendulum": Robot(
         *("double_pendulum/double_pendulum.xml", "double_pendulum/double_pendulum.npz", (0.5,)),
         filter=5.0,
@@ -109,7 +113,9 @@ def parameters(robot: Robot, law: str) -> list[Parameter]:
         Parameter("axes[*].friction", initial=0.5 * s, lower=0, prior=s),
         Parameter("axes[*].armature", initial=0.01 * s, lower=0, prior=s),
     ]
-    if robot.inverse and not robot.model.startswith("go2"):
+    if robot.inverse and robot.servo:
+        out.append(Parameter('channels["control*"].offset', initial=0.0, prior=ENCODER))
+    elif robot.inverse:
         out.append(Parameter('channels["torque*"].offset', initial=0.0, prior=2 * s))
     if law == "power":
         out += [

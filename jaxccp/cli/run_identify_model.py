@@ -66,7 +66,7 @@ def identify_model_command(request: ModelRequest) -> None:
             )
         recordings = [recording for case in problem.cases for recording in case.recordings]
         _say(problem.warnings, recordings)
-        stages = len(problem.shorter) + 1
+        stages = len(problem.coarser) + 1
         stages *= config.restarts.descents if config.restarts else 1
         with following(problem.method.iterations, stages) as follower:
             fit, evaluations = _fitted(problem, opened, config, follower)

@@ -41,8 +41,8 @@ class Fit:
     """Result of the last minimisation."""
     notes: tuple[str, ...] = field(default=())
     """Automatic decisions of the fit, and warnings."""
-    shorter: tuple[Descent, ...] = ()
-    """The minima over the shorter simulations before, shortest first."""
+    coarser: tuple[Descent, ...] = ()
+    """The minima over shorter simulations and longer steps before, in order."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Identification problems: models, recordings, parameters and a residual."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from jaxccp.identify.case import Case, Mechanism, Residual, subject_of
 from jaxccp.identify.checks.check import check, check_count, check_usable, compared
 from jaxccp.identify.estimation.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.estimation.descents import descend, restarted
-from jaxccp.identify.estimation.levenberg_marquardt import Method, Progress
+from jaxccp.identify.estimation.levenberg_marquardt import Descent, Method, Progress
 from jaxccp.identify.estimation.normal_equations import Evaluator, Plan
 from jaxccp.identify.estimation.objective import Objective
-from jaxccp.identify.estimation.remarks import remarks
+from jaxccp.identify.estimation.remarks import remarks, step_remark
 from jaxccp.identify.estimation.restarts import Restarts
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.parameters.joint_parameters import joint, parameter_of
@@ -96,18 +97,18 @@ class Problem:
         return Objective(evaluators, self.index, self.column("initial"), self.column("prior"))
 
     @cached_property
-    def shorter(self) -> tuple[Objective, ...]:
-        """The losses over shorter simulations, shortest first; a fit minimises them before
-        :attr:`objective`.
+    def coarser(self) -> tuple[Objective, ...]:
+        """The losses over shorter simulations and longer steps, which a fit minimises before
+        :attr:`objective`, in order.
 
-        A case with fewer lengths than others uses its shortest one in the first losses.
+        A case with fewer of them than others uses its first one in the first losses.
         """
         rows = []
         for evaluator in self.objective.evaluators:
             row = [evaluator]
-            for plan in reversed(getattr(evaluator.plan, "shorter", tuple)()):
-                if plan.subject is evaluator.plan.subject:  # a copy, with other samples
-                    row.insert(0, evaluator.with_plan(plan))
+            for plan in reversed(getattr(evaluator.plan, "coarser", tuple)()):
+                if plan.subject is row[0].plan.subject:  # a copy, with other samples
+                    row.insert(0, row[0].with_plan(plan))
                 else:
                     row.insert(0, Evaluator(plan, evaluator.parameters, evaluator.threshold))
             rows.append(row)
@@ -153,11 +154,11 @@ class Problem:
             theta[self.names.index(name)] = value
         if restarts is None:
             stages = descend(self, theta, progress, None if resume is None else Path(resume))
-            return Fit(self, stages[-1], remarks(stages[-1]), stages[:-1])
+            return self._result(stages)
         if resume is not None:
             raise ValueError("resume= goes on with one descent: leave it or restarts= out")
         stages, note = restarted(self, theta, progress, restarts)
-        return Fit(self, stages[-1], (*remarks(stages[-1]), note), stages[:-1])
+        return self._result(stages, note)
 
     def cross_validate(
         self,
@@ -186,6 +187,16 @@ class Problem:
         """
         values = jnp.asarray(theta[self.index[case][recording]])
         return self.sets[case].apply(self.plans[case].subject, values)
+
+    def _result(self, stages: tuple[Descent, ...], *notes: str) -> Fit:
+        """Return the fit that descents ended at, with remarks about them."""
+        fit = Fit(self, stages[-1], (*remarks(stages[-1]), *notes), stages[:-1])
+        several = any(len(getattr(case.residual, "steps", ())) > 1 for case in self.cases)
+        if not several or len(stages) < 2:
+            return fit
+        before, error = stages[-2].point.theta, fit.uncertainty.standard_error
+        remark = step_remark(self.names, before, fit.values, error)
+        return replace(fit, notes=(*fit.notes, remark))
 
     def _still(self) -> tuple[np.ndarray, ...]:
         return tuple(np.zeros((len(plan.batch), plan.unknowns)) for plan in self.plans)

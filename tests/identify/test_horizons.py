@@ -18,7 +18,9 @@ WITH_TIME = "observed", "weight", "time"
 """Numbers of segments that each sample has."""
 
 
-def problem(*segment: float, every: float | None = None) -> Problem:
+def problem(
+    *segment: float, every: float | None = None, h: float | tuple[float, ...] = 1e-2
+) -> Problem:
     """Return the identification of the spring from two times 3 s, three of its oscillations."""
     time = np.arange(0, 3.0, 0.02)
     recordings = []
@@ -29,7 +31,7 @@ def problem(*segment: float, every: float | None = None) -> Problem:
         one = recording(time, f"{size} m", noise, position={"x": position}, rate={"x": rate})
         recordings.append(one)
     stiffness = Parameter('axes["x"].stiffness', initial=INITIAL, lower=1.0)
-    residual = Simulate(segment, h=1e-2, start="measured", cutoff=np.inf, every=every)
+    residual = Simulate(segment, h=h, start="measured", cutoff=np.inf, every=every)
     return Problem(load(SPRING.format(stiffness=INITIAL)), recordings, [stiffness], residual)
 
 
@@ -48,7 +50,7 @@ def test_growing_simulations_lead_past_false_minima(
     assert abs(alone.point.theta[0] - TRUE) > 5.0
     fit = grown.fit()
     assert fit.values[0] == pytest.approx(TRUE, rel=1e-2)
-    assert [len(one.losses) > 1 for one in (*fit.shorter, fit.descent)] == [True, True]
+    assert [len(one.losses) > 1 for one in (*fit.coarser, fit.descent)] == [True, True]
     # Errors of prediction have a program of their own, and are tested elsewhere.
     monkeypatch.setattr(cross_validation, "evaluation", lambda evaluator, values: None)
     folds = grown.cross_validate(2)
@@ -56,7 +58,7 @@ def test_growing_simulations_lead_past_false_minima(
 
 
 def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem):
-    (short,), (known,) = grown.shorter[0].evaluators, grown.objective.evaluators
+    (short,), (known,) = grown.coarser[0].evaluators, grown.objective.evaluators
     assert short._terms is known._terms and len(short.plan.batch) == 2
     alone = problem(0.25, every=np.inf).objective.evaluators[0]
     plans: list[Any] = [one.plan for one in (alone, short)]
@@ -66,8 +68,26 @@ def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem
         first, second = (np.asarray(getattr(part, name)) for part in parts)
         np.testing.assert_array_equal(first, second[:, :seen] if name in WITH_TIME else second)
     assert not np.any(parts[1].weight[:, seen:])
-    (other,) = problem(0.25, 2.9).shorter[0].evaluators
+    (other,) = problem(0.25, 2.9).coarser[0].evaluators
     assert len(other.plan.batch) == 2 * 12
+
+
+def test_shorter_steps_come_last_and_their_effect_is_said():
+    """Steps of h make a spring seem softer by (ω h)²/12 of its stiffness (leapfrog, second order)."""
+    fit = problem(0.25, 2.9, every=np.inf, h=(5e-2, 1e-2)).fit()
+    short, coarse, fine = (one.point.theta[0] for one in (*fit.coarser, fit.descent))
+    share = TRUE * 5e-2**2 / 12
+    assert coarse == pytest.approx(TRUE * (1 - share), rel=0.1 * share)
+    assert fine == pytest.approx(TRUE * (1 - share / 25), rel=0.1 * share)
+    assert abs(short - coarse) < 0.2 * TRUE
+    (note,) = fit.notes
+    assert f"from {coarse:.5g} to {fine:.5g}" in note and "shorter steps" in note
+
+
+@pytest.mark.parametrize("steps", [(), (1e-3, 1e-2), (1e-2, 0.0)])
+def test_steps_that_do_not_decrease_are_refused(steps: tuple[float, ...]):
+    with pytest.raises(ValueError, match="h must be"):
+        Simulate(segment=1.0, h=steps)
 
 
 @pytest.mark.parametrize("lengths", [(), (1.0, 0.5), (0.0, 1.0)])

@@ -40,7 +40,7 @@ def descend(
         InputError: the file belongs to other parameters or to fewer lengths of simulations, or is
             not a file of parameters.
     """
-    first, stages = 0, (*problem.shorter, problem.objective)
+    first, stages = 0, (*problem.coarser, problem.objective)
     if resume is not None and resume.exists():
         theta, first = _read(resume, problem.names, len(stages))
     bounds, descents = (problem.column("lower"), problem.column("upper")), []

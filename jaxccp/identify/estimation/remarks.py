@@ -1,6 +1,9 @@
 """Sentences about automatic decisions of a fit."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from jaxtyping import Float
 
 from jaxccp.identify.estimation.levenberg_marquardt import Descent
 
@@ -33,3 +36,25 @@ def remarks(descent: Descent) -> tuple[str, ...]:
                 "(segment=(short, longer)) use more of them."
             )
     return tuple(lines)
+
+
+def step_remark(
+    names: Sequence[str],
+    before: Float[np.ndarray, " P"],
+    after: Float[np.ndarray, " P"],
+    standard_error: Float[np.ndarray, " P"],
+) -> str:
+    """Return a sentence about how far shorter steps moved the parameters.
+
+    Args:
+        names: names of the parameters.
+        before: values found with longer steps.
+        after: values found with the shortest steps.
+        standard_error: standard errors of the latter.
+    """
+    off = np.abs(after - before) / np.maximum(standard_error, 1e-300)
+    worst = int(np.argmax(off))
+    return (
+        f"The last, shorter steps moved the parameters by at most {off[worst]:.2g} standard errors "
+        f"({names[worst]}, from {before[worst]:.5g} to {after[worst]:.5g})."
+    )

@@ -61,7 +61,7 @@ class Restarts:
         Raises:
             FloatingPointError: no draw can be simulated.
         """
-        objective = (*problem.shorter, problem.objective)[0]
+        objective = (*problem.coarser, problem.objective)[0]
         space = _Space(problem, initial)
         unit = qmc.LatinHypercube(len(initial), rng=self.seed).random(self.draws)
         unit[0] = space.unit(initial)

@@ -45,12 +45,12 @@ class SimulationPlan:
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
         self.observations = self._observations()
         joined = settings.continuity is not None
-        self.steps = steps_of(settings.lengths[-1], settings.h, subject, joined)
-        margin = margin_of(self.steps, settings.h, subject, roles.inputs)
+        self.steps = steps_of(settings.lengths[-1], settings.step, subject, joined)
+        margin = margin_of(self.steps, settings.step, subject, roles.inputs)
         self._inertia = largest_inertia(subject) if roles.motions else 1.0
         self._leaps: bool = self.stepper.mean_velocity
-        self._table = InputTable(roles, self.steps, margin, settings.h, self._leaps)
-        self._centring = Centring.of(self.driven(subject), settings.h)
+        self._table = InputTable(roles, self.steps, margin, settings.step, self._leaps)
+        self._centring = Centring.of(self.driven(subject), settings.step)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
         self._given = subject
         self._rows, self._room = self._segment_starts(), 0
@@ -61,22 +61,23 @@ class SimulationPlan:
         """Number of unknowns of each segment's initial state."""
         return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
 
-    def shorter(self) -> "tuple[SimulationPlan, ...]":
-        """Return the plans of the shorter simulations, shortest first.
+    def coarser(self) -> "tuple[SimulationPlan, ...]":
+        """Return the plans of the shorter simulations and longer steps, in the order in which they
+        are fitted.
 
-        If the simulations start at the same times, they are copies of this plan with fewer samples,
-        which use the same compiled program.
+        If the simulations start at the same times in steps of the same length, they are copies with
+        fewer samples, which use the same compiled program.
         """
-        plans = []
-        for settings in self.settings.shorter():
-            plan = copy.copy(self)
+        plans, made = [], self
+        for settings in reversed(self.settings.coarser()):
+            plan = copy.copy(made)
             plan.settings = settings
-            if plan._segment_starts() == self._rows:
+            if settings.step == made.settings.step and plan._segment_starts() == made._rows:
                 plan.batch = plan._cut()
             else:
-                plan = settings.plan(self._given, self.recordings)
+                plan = made = settings.plan(self._given, self.recordings)
             plans.append(plan)
-        return tuple(plans)
+        return tuple(reversed(plans))
 
     def driven(self, subject: Subject) -> Subject:
         """Return a subject with drives of recorded torques and motions, and sites of recorded
@@ -84,7 +85,7 @@ class SimulationPlan:
         torques = tuple(self._target(name) for name in self.roles.torques)
         motions = tuple(self._target(name) for name in self.roles.motions)
         subject, _ = with_frames(self.settings.simulated(subject), self._frames)
-        return with_drives(subject, torques, motions, self.settings.h, self._inertia)
+        return with_drives(subject, torques, motions, self.settings.step, self._inertia)
 
     @property
     def stepper(self) -> Stepper:
@@ -105,7 +106,7 @@ class SimulationPlan:
             segment: one of the segments.
             change: change of the initial coordinates and rates.
         """
-        layout, stepper, h = subject.layout, self.stepper, self.settings.h
+        layout, stepper, h = subject.layout, self.stepper, self.settings.step
         leaps = self._leaps
         model = self._centring.apply(subject.model, h) if leaps else subject.model
         qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
@@ -130,7 +131,7 @@ class SimulationPlan:
         numbers = jnp.arange(self.steps + 2)
         inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
         (final, last), table = lax.scan(advance, (carry, begin), (numbers, *inputs))
-        shown = channel_values(subject, table, segment.time, self.observations, self.settings.h)
+        shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
         return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
@@ -241,7 +242,7 @@ class SimulationPlan:
 
     def _cut(self) -> Batch:
         """Cut all recordings into segments; their number of sample slots never shrinks."""
-        h, rows, length = self.settings.h, self._rows, self.settings.duration
+        h, rows, length = self.settings.step, self._rows, self.settings.duration
         owners = np.array([number for number, _ in rows])
         joins = np.diff(owners, append=-1) == 0
         joins &= self.settings.continuity is not None

@@ -26,8 +26,10 @@ class Simulate:
     starting from the result of the last. Short simulations have a smooth loss, long ones determine
     parameters best. One compiled program serves all lengths whose simulations start at the same
     times."""
-    h: float = 1e-3
-    """Length of a step of the simulations [s]."""
+    h: float | tuple[float, ...] = 1e-3
+    """Length of a step of the simulations [s]. Several decreasing lengths are fitted one after the
+    other: long steps are quick, and the last, short ones leave little error of the step in the
+    result. How far the last ones moved the parameters is in the notes of the fit."""
     start: str = "unknown"
     """Initial states: "unknown" (fitted) or "measured"."""
     continuity: float | None = None
@@ -60,6 +62,11 @@ class Simulate:
                 "segment must be a length of time in seconds > 0, or several that grow, not "
                 f"{self.segment!r}"
             )
+        steps = self.steps
+        if not steps or not all(a > b for a, b in zip(steps, (*steps[1:], 0.0), strict=True)):
+            raise ValueError(
+                f"h must be a step in seconds > 0, or several that decrease, not {self.h!r}"
+            )
         if self.recovery_speed is not None and not self.recovery_speed >= 0:
             raise ValueError(f"recovery_speed must be >= 0 m/s, not {self.recovery_speed!r}")
         if self.start not in ("unknown", "measured"):
@@ -76,24 +83,38 @@ class Simulate:
         return self.segment if isinstance(self.segment, tuple) else (self.segment,)
 
     @property
+    def steps(self) -> tuple[float, ...]:
+        """Return the lengths of steps that are fitted in turn [s]."""
+        return self.h if isinstance(self.h, tuple) else (self.h,)
+
+    @property
+    def step(self) -> float:
+        """Return the shortest length of a step, which the result has [s]."""
+        return self.steps[-1]
+
+    @property
     def duration(self) -> float:
         """Return the longest length, a whole number of steps [s]."""
-        return max(1, round(self.lengths[-1] / self.h)) * self.h
+        return max(1, round(self.lengths[-1] / self.step)) * self.step
 
-    def shorter(self) -> "tuple[Simulate, ...]":
-        """Return the comparisons over the shorter lengths, which are fitted first, shortest first.
+    def coarser(self) -> "tuple[Simulate, ...]":
+        """Return the comparisons that are fitted first, in order: over all lengths with the longest
+        steps, then over the longest one with shorter steps.
 
         With overlapping segments (``every``) each length has the same overlap.
         """
         longest = self.lengths[-1]
-        return tuple(
+        stages = [
             replace(
                 self,
                 segment=length,
+                h=self.steps[0],
                 every=None if self.every is None else self.every * length / longest,
             )
-            for length in self.lengths[:-1]
-        )
+            for length in self.lengths
+        ]
+        stages += [replace(self, segment=longest, h=h) for h in self.steps[1:]]
+        return tuple(stages[:-1])
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> SimulationPlan:
         """Return the plan that computes the residuals of these recordings.

@@ -1,0 +1,121 @@
+"""The robots that people train, whose feet alone collide: files of brax and of MuJoCo Playground."""
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
+
+NOISE = 0.1
+"""Standard deviation of coordinates and rates at the start [m, rad, m/s, rad/s]."""
+REACH = 0.3
+"""Largest distance of commanded positions from those of the pose at the start [rad]."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A robot's file, and how MJX simulates it in training."""
+
+    package: str
+    file: str
+    """File in the package."""
+    iterations: int
+    """Iterations of MJX's solver in training."""
+    line_search: int
+    """Steps of its line search in training."""
+    install: str
+    """What to install for the file."""
+
+
+def _brax(name: str, iterations: int, line_search: int) -> Trained:
+    file = f"envs/assets/{name}.xml"
+    return Trained("brax", file, iterations, line_search, "--no-deps brax")
+
+
+def _playground(name: str, iterations: int) -> Trained:
+    file = f"_src/locomotion/{name}/xmls/scene_mjx_feetonly_flat_terrain.xml"
+    return Trained("mujoco_playground", file, iterations, 5, "--no-deps playground")
+
+
+ROBOTS = {
+    "ant": _brax("ant", 1, 4),
+    "humanoid": _brax("humanoid", 1, 4),
+    "hopper": _brax("hopper", 4, 50),
+    "walker2d": _brax("walker2d", 4, 50),
+    "half_cheetah": _brax("half_cheetah", 4, 50),
+    "go1": _playground("go1", 1),
+    "berkeley_humanoid": _playground("berkeley_humanoid", 3),
+}
+"""Iterations of ant and humanoid are those that brax sets in its code, the others' those of their
+files."""
+
+
+def written(name: str, folder: Path) -> Path:
+    """Write the file of a robot without its meshes, which only are looked at, and return its path.
+
+    Args:
+        name: one of :data:`ROBOTS`.
+        folder: to write to.
+
+    Raises:
+        SystemExit: the package that has the file is not installed.
+    """
+    one = ROBOTS[name]
+    found = importlib.util.find_spec(one.package)
+    if found is None or not found.submodule_search_locations:
+        raise SystemExit(f"{one.package} has the file of {name}: pip install {one.install}")
+    root = Path(found.submodule_search_locations[0])
+    spec = mujoco.MjSpec.from_file(str(root / one.file))
+    for geom in list(spec.geoms):
+        if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
+            spec.delete(geom)
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
+    spec.compile()
+    path = folder / f"{name}.xml"
+    path.write_text(spec.to_xml(), encoding="utf-8")
+    return path
+
+
+def reference(path: Path) -> Any:
+    """Return MuJoCo's model of a file, with one evaluation of the dynamics a step, as ours has."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    return model
+
+
+def starts(model: Any, copies: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates and rates of all copies: the pose of the first key of a file, or the
+    model's own, with noise in the joints.
+
+    Args:
+        model: MuJoCo's.
+        copies: number of them.
+    """
+    random = np.random.default_rng(0)
+    rest = model.key_qpos[0] if model.nkey else model.qpos0
+    root = 7 if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE else 3
+    qpos = np.tile(rest, (copies, 1))
+    qpos[:, root:] += NOISE * random.standard_normal((copies, model.nq - root))
+    return qpos, NOISE * random.standard_normal((copies, model.nv))
+
+
+def controls(model: Any, copies: int, steps: int) -> np.ndarray:
+    """Return random controls of all copies and steps: within the limits of motors, or positions
+    about those of the first key.
+
+    Args:
+        model: MuJoCo's.
+        copies: number of them.
+        steps: number of them.
+    """
+    low, high = model.actuator_ctrlrange.T
+    if model.nkey:
+        rest = model.key_ctrl[0]
+        low, high = np.maximum(low, rest - REACH), np.minimum(high, rest + REACH)
+    return np.random.default_rng(1).uniform(low, high, (steps, copies, model.nu))
