@@ -232,4 +232,3 @@ def simulated(
         return jax.lax.scan(step, carry, control)[1]
 
     return np.asarray(jax.jit(jax.vmap(motion))(position, rate, control))
-

@@ -4,8 +4,9 @@
 
 Twenty chains of one or two links with random axes, masses and numbers: ten in the air, simulated
 by MuJoCo (Runge–Kutta, 0.25 ms), ten on a skate that slides and hops on a floor, with dry friction
-in the joints, simulated by this engine with steps of 0.01 ms where the fit's are 1 ms and then 0.2 ms. Twenty sequences of half a
-second each, noise of 1 mm and 1 mrad, which the fit is told. Initial values are up to 25 % off.
+in the joints, simulated by this engine with steps of 0.01 ms where the fit's are 1 ms and then
+0.2 ms. Twenty sequences of half a second each, noise of 1 mm and 1 mrad, which the fit is told.
+Initial values are up to 25 % off.
 Writes results.csv, results.md and intervals.png; of mechanisms that are not named the last results
 stay. Float64; all seeds fixed.
 """

@@ -20,8 +20,9 @@ HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("JAXCCP_DATA", HERE.parents[2] / "shared/data")) / "robots"
 ENCODER = 0.05
 """Standard deviation of the offsets between commanded and measured positions [rad]."""
-LAWS = ("viscous", "power")
-"""Friction that depends on the rate: c v, or c v and c' |v|^p beside it."""
+LAWS = ("viscous", "power", "stribeck")
+"""Friction that depends on the rate, beside dry friction: c v; c v and c' |v|^p; or c v, and more
+dry friction at low rates."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,11 @@ def parameters(robot: Robot, law: str) -> list[Parameter]:
         out += [
             Parameter("axes[*].power_damping", initial=0.1 * s, lower=0, prior=10 * s),
             Parameter("axes[*].damping_power", initial=0.5, lower=0.1, upper=1.0, prior=0.3),
+        ]
+    if law == "stribeck":
+        out += [
+            Parameter("axes[*].stribeck_friction", initial=0.2 * s, lower=0, prior=s),
+            Parameter("axes[*].stribeck_velocity", initial=0.1, lower=0.01, upper=1.0, prior=0.1),
         ]
     return out
 

@@ -234,7 +234,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Robots from logs")
     parser.add_argument("robots", nargs="*", metavar="ROBOT", default=list(ROBOTS))
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the recordings")
-    parser.add_argument("--laws", default=",".join(LAWS), help="friction laws to compare")
+    known = ", ".join(LAWS)
+    parser.add_argument(
+        "--laws", default="viscous,power", help=f"friction laws to compare, of {known}"
+    )
     parser.add_argument(
         "--evaluate", type=Path, metavar="FOLDER", help="measure these, fit nothing"
     )

@@ -216,8 +216,8 @@ def page(rows: list[dict]) -> str:
     lines = [
         "# Steps per second of robots that people train",
         "",
-        "`python -m experiments.throughput.robots`. Files of brax and of MuJoCo Playground, of which "
-        "only the feet collide; single precision, one core, random controls. Medians of "
+        "`python -m experiments.throughput.robots`. Files of brax and of MuJoCo Playground, of "
+        "which only the feet collide; single precision, one core, random controls. Medians of "
         f"{ROUNDS} measurements of CPU time, engines in turn (least to most). The error is that of "
         "the velocities after a step, against a step with many more iterations: the largest of a "
         "copy, root mean square over copies [m/s, rad/s]. MJX converged has "
@@ -232,9 +232,7 @@ def page(rows: list[dict]) -> str:
         lines += ["|---|---|---|---|---|---|---|"]
         for row in sorted(of, key=lambda r: (r["copies"], r["jax"])):
             case = row["jax"], row["copies"]
-            own = next(
-                r for r in of if r["engine"] == "jaxccp" and (r["jax"], r["copies"]) == case
-            )
+            own = next(r for r in of if r["engine"] == "jaxccp" and (r["jax"], r["copies"]) == case)
             error = "–" if row["error"] is None else f"{row['error']:.1e}"
             spent = "–" if row["compile"] is None else f"{row['compile']:.1f}"
             lines.append(

@@ -1,4 +1,4 @@
-"""The robots that people train, whose feet alone collide: files of brax and of MuJoCo Playground."""
+"""The robots that people train, whose feet alone collide: brax's and MuJoCo Playground's."""
 
 import importlib
 import importlib.util

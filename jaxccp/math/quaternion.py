@@ -35,12 +35,6 @@ def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "
     return from_components(parts)
 
 
-@jitted
-def left_matrix(p: Float[Array, "*b 4"]) -> Float[Array, "*b 4 4"]:
-    """Return the matrix of ``q ↦ multiply(p, q)``."""
-    return jnp.einsum("...i,ijk->...jk", p, jnp.asarray(PRODUCT, p.dtype))
-
-
 def conjugate(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
     """Return the inverse rotation of a unit quaternion."""
     return q * jnp.asarray([1.0, -1.0, -1.0, -1.0], q.dtype)

@@ -90,31 +90,25 @@ def chain(
         return jnp.where(mask[:, None], direction, 0.0)
 
     first_of_ball = kinds.ball & (jnp.cumsum(kinds.ball) == 1)
-    axis_quaternion = quaternion.exp(only(kinds.hinge) * q[:, None])
-    axis_quaternion = jnp.where(first_of_ball[:, None], ball, axis_quaternion)
-    axis_rotation = quaternion.to_matrix(axis_quaternion)
-    axis_shift = (
-        point - jnp.einsum("kij,kj->ki", axis_rotation, point) + only(kinds.slide) * q[:, None]
-    )
-    product = quaternion.left_matrix(axis_quaternion)
+    turn = quaternion.exp(only(kinds.hinge) * q[:, None])
+    turn = jnp.where(first_of_ball[:, None], ball, turn)
+    spin, slide = only(kinds.hinge | kinds.ball), only(kinds.slide)
+    shift = slide * q[:, None]
 
-    # The product of all motions after each axis, from the last axis back.
-    orientation = jnp.zeros_like(ball).at[0].set(1.0)
-    rotation, shift = jnp.eye(3, dtype=ball.dtype), jnp.zeros_like(ball[1:])
-    rotations, shifts = [], []
+    # The product of all motions after each axis, from the last axis back; none after the last one.
+    columns: list[Array] = []
+    orientation, arm = jnp.zeros_like(ball).at[0].set(1.0), jnp.zeros_like(ball[1:])
     for k in reversed(range(q.shape[0])):
-        rotations.append(rotation)
-        shifts.append(shift)
-        shift = axis_shift[k] + axis_rotation[k] @ shift
-        rotation = axis_rotation[k] @ rotation
-        orientation = product[k] @ orientation
-    if not rotations:
-        return orientation, shift, jnp.zeros((6, 0), ball.dtype)
-    after, arm = jnp.stack(rotations[::-1]), jnp.stack(shifts[::-1])
-    spin = only(kinds.hinge | kinds.ball)
-    linear = only(kinds.slide) + cross(spin, arm - point)
-    columns = jnp.einsum("kij,kpi->kpj", after, jnp.stack([linear, spin], axis=1))
-    return orientation, shift, columns.reshape(-1, 6).T
+        moved = arm - point[k]
+        twist = jnp.stack([slide[k] + cross(spin[k], moved), spin[k]])
+        last = not columns
+        back = quaternion.conjugate(orientation)
+        columns.append(twist if last else quaternion.rotate(back, twist))
+        arm = point[k] + quaternion.rotate(turn[k], moved) + shift[k]
+        orientation = turn[k] if last else quaternion.multiply(turn[k], orientation)
+    if not columns:
+        return orientation, arm, jnp.zeros((6, 0), ball.dtype)
+    return orientation, arm, jnp.stack(columns[::-1]).reshape(-1, 6).T
 
 
 def by_slot(table: Array, slots: np.ndarray) -> Array:

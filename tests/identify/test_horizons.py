@@ -73,7 +73,7 @@ def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem
 
 
 def test_shorter_steps_come_last_and_their_effect_is_said():
-    """Steps of h make a spring seem softer by (ω h)²/12 of its stiffness (leapfrog, second order)."""
+    """Leapfrog steps of h make a spring seem softer by (ω h)²/12 of its stiffness."""
     fit = problem(0.25, 2.9, every=np.inf, h=(5e-2, 1e-2)).fit()
     short, coarse, fine = (one.point.theta[0] for one in (*fit.coarser, fit.descent))
     share = TRUE * 5e-2**2 / 12

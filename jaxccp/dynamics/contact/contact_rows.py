@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.cones.rolling import arms
+from jaxccp.ccp.operators import Delassus
+from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, contact_velocity
+from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import (
     Action,
     action_at_impact,
@@ -22,42 +25,9 @@ from jaxccp.dynamics.contact.impact import (
 )
 from jaxccp.dynamics.contact.motion_to_impact import MotionToImpact
 from jaxccp.dynamics.contact.simultaneous_impact import simultaneous_impacts
+from jaxccp.dynamics.rows.row import Rows
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class ContactUnits:
-    """Converts multipliers of contacts to impulses in world axes and back."""
-
-    frame: Float[Array, "c 3 3"]
-    """Rows: normal and two tangents of each contact, world axes."""
-    rolling_length: Float[Array, " c"]
-    """Length by which the rows of spinning and rolling friction are multiplied [m]."""
-
-    def to_world(self, blocks: Float[Array, "c w"]) -> Float[Array, "c w"]:
-        """Return the impulses of multipliers in world axes [N s]; if contacts roll, then the
-        angular ones [N m s]."""
-        local = self._units(blocks) * self._split(blocks)
-        return jnp.einsum("cij,cki->ckj", self.frame, local).reshape(blocks.shape)
-
-    def to_local(self, impulse: Float[Array, "c w"]) -> Float[Array, "c w"]:
-        """Return the multipliers of impulses in world axes."""
-        local = jnp.einsum("cij,ckj->cki", self.frame, self._split(impulse))
-        return (local / self._units(impulse)).reshape(impulse.shape)
-
-    def row_units(self, width: int) -> Float[Array, "c w"]:
-        """Return the factor of each row: 1, or the rolling length [m] for rows of spinning and
-        rolling."""
-        return jnp.where(np.arange(width) < 3, 1.0, self.rolling_length[:, None])
-
-    def _split(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 3"]:
-        return blocks.reshape(blocks.shape[0], blocks.shape[1] // 3, 3)
-
-    def _units(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 1"]:
-        units = jnp.stack([jnp.ones_like(self.rolling_length), self.rolling_length], axis=1)
-        return units[:, : blocks.shape[1] // 3, None]
 
 
 @dataclass(frozen=True)
@@ -70,6 +40,8 @@ class ContactRows:
     """r: velocities of the rows without contact impulses, with bias [m/s]."""
     compliance: Float[Array, " c*w"]
     """Diagonal of E [1/kg]."""
+    friction: Float[Array, " c"]
+    """Coefficient of friction."""
     rolling: Float[Array, "c 2"] | None
     """Coefficients of spinning and rolling friction, divided by the rolling length; None where
     contacts do not roll."""
@@ -77,6 +49,26 @@ class ContactRows:
     """Conversion of the multipliers to world axes."""
     r_without_impacts: Float[Array, " c*w"] | None
     """r without impacts [m/s]; None where no closed contact is simultaneous with one."""
+
+    def compliance_after(self, rows: Rows) -> Float[Array, " n"]:
+        """Return the diagonal of E of scalar rows and then these contacts [1/kg]."""
+        return jnp.concatenate([rows.compliance, self.compliance])
+
+    def problem(
+        self, rows: Rows, r_scalar: Float[Array, " s"], delassus: Delassus
+    ) -> tuple[Problem, Float[Array, " n"] | None]:
+        """Return the problem of scalar rows and then these contacts, and its r without impacts.
+
+        Args:
+            rows: the scalar rows.
+            r_scalar: their velocities without impulses, with bias [m/s, rad/s].
+            delassus: operator of all rows.
+        """
+        r, r_without_impacts = jnp.concatenate([r_scalar, self.r]), None
+        if self.r_without_impacts is not None:
+            r_without_impacts = jnp.concatenate([r_scalar, self.r_without_impacts])
+        cones = Cones(rows.lo, rows.hi, self.friction, rolling=self.rolling)
+        return Problem(delassus, r, cones), r_without_impacts
 
 
 @dataclass(frozen=True)
@@ -127,7 +119,15 @@ class ContactTerms:
         normal_only = jnp.eye(whitened.shape[1], dtype=r.dtype)[0]
         compliance = jnp.where(self.live, self.compliance, 0.0)[:, None] * normal_only
         whitened = self.in_units(whitened, units)
-        return ContactRows(whitened, r, compliance.reshape(-1), rolling, units, resting)
+        return ContactRows(
+            whitened=whitened,
+            r=r,
+            compliance=compliance.reshape(-1),
+            friction=self.friction,
+            rolling=rolling,
+            units=units,
+            r_without_impacts=resting,
+        )
 
     def _r(self, biased: tuple[Array, Array], units: ContactUnits) -> Float[Array, " c*w"]:
         velocity, bias = biased[0] * units.row_units(biased[0].shape[1]), biased[1]

@@ -5,12 +5,11 @@ from dataclasses import replace
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import BodyDelassus, Delassus
-from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import whiten_contacts
-from jaxccp.dynamics.contact.contact_rows import contact_terms
+from jaxccp.dynamics.contact.contact_rows import ContactTerms, contact_terms
+from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
@@ -58,68 +57,50 @@ def assemble(
         )
     rows, step = _scalar_rows(model, state, h, motion, control)
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))
-    twist = state.twist
     free = jnp.asarray(model.topology.free)[:, None]
     acceleration = root.apply(root.transpose(total_force(model, state, step, force)))
-    free_velocity = jnp.where(free, twist + h * acceleration, 0.0)
+    free_velocity = jnp.where(free, state.twist + h * acceleration, 0.0)
 
-    topology, all_rows, parts, eliminated = model.topology, rows, None, None
-    free_impulses = jnp.zeros(0, twist.dtype)
+    topology, rigid = model.topology, model.topology.linkage.n_bilateral
+    all_rows, parts, eliminated = rows, None, None
+    free_impulses = jnp.zeros(0, state.position.dtype)
     if eliminate and motion is not None:
         parts = partition(topology)
-        bilateral, rigid = rows.select(parts.eliminated), topology.linkage.n_bilateral
         eliminated, free_velocity, free_impulses = _eliminate(
-            bilateral, rigid, parts, root, free_velocity
+            rows.select(parts.eliminated), rigid, parts, root, free_velocity
         )
         rows = rows.select(parts.rest)
 
-    before = jnp.where(free, twist, 0.0)
+    before = jnp.where(free, state.twist, 0.0)
     terms = contact_terms(model, state, contacts, before, free_velocity, h, rotating=topology.free)
-    rows_at_impact, root_at_impact, impact_equalities = all_rows, root, None
+    operator_rows, operator_equalities, impact_equalities = all_rows, eliminated, None
+    root_at_impact = root
     if topology.rebounds and motion is not None:
-        rows_at_impact, root_at_impact = _rows_at_impact(
+        operator_rows, root_at_impact = _rows_at_impact(
             model, state, contacts, terms.action, free_velocity, h, control
         )
-    operator_rows, operator_equalities = rows_at_impact, eliminated
-    if parts is not None:
-        operator_rows = rows_at_impact.select(parts.rest)
-        if rows_at_impact is not all_rows:
-            impact_rows, rigid = (
-                rows_at_impact.select(parts.eliminated),
-                topology.linkage.n_bilateral,
-            )
+        if parts is not None:
             impact_equalities = ImpactTimeEqualities.of(
-                impact_rows, rigid, parts.forest, root, root_at_impact
+                operator_rows.select(parts.eliminated), rigid, parts.forest, root, root_at_impact
             )
             operator_equalities = impact_equalities.response
-
+    if parts is not None:
+        operator_rows = operator_rows.select(parts.rest)
     contact_rows = terms.rows(whiten_contacts(root, contacts, terms.jacobian), topology.rolls)
     delassus = BodyDelassus(
         operator_rows.whitened(root_at_impact),
         contact_rows.whitened,
         rows.bodies,
         contacts.bodies,
-        jnp.concatenate([rows.compliance, contact_rows.compliance]),
+        contact_rows.compliance_after(rows),
         state.position.shape[0],
     )
-    impulse_map = delassus
-    if terms.impulse_jacobian is not None:
-        impulse_rows = terms.in_units(
-            whiten_contacts(root, contacts, terms.impulse_jacobian), contact_rows.units
-        )
-        impulse_map = replace(
-            delassus, scalar_rows=operator_rows.whitened(root), contact_rows=impulse_rows
-        )
+    impulse_map = _impulse_map(delassus, operator_rows, root, contacts, terms, contact_rows.units)
     r_scalar = rows.velocity(free_velocity) + rows.bias
-    r, r_without_impacts = jnp.concatenate([r_scalar, contact_rows.r]), None
-    if contact_rows.r_without_impacts is not None:
-        r_without_impacts = jnp.concatenate([r_scalar, contact_rows.r_without_impacts])
-    operator: Delassus = delassus
-    if operator_equalities is not None:
-        operator = EliminatedDelassus(delassus, operator_equalities)
-    cones = Cones(rows.lo, rows.hi, terms.friction, rolling=contact_rows.rolling)
+    operator = _eliminated(delassus, operator_equalities)
+    problem, r_without_impacts = contact_rows.problem(rows, r_scalar, operator)
     return MaximalSystem(
-        problem=Problem(operator, r, cones),
+        problem=problem,
         r_without_impacts=r_without_impacts,
         delassus=delassus,
         impulse_map=impulse_map,
@@ -146,6 +127,27 @@ def _eliminate(
     rest = jnp.zeros_like(free_velocity)
     change, lam = factors.solve(rest, rows.residual(rows.velocity(free_velocity), rigid))
     return factors, free_velocity + root.apply(change), lam
+
+
+def _impulse_map(
+    delassus: BodyDelassus,
+    rows: Rows,
+    root: InverseRoot,
+    contacts: Contacts,
+    terms: ContactTerms,
+    units: ContactUnits,
+) -> BodyDelassus:
+    """Return the map from impulses to bodies: N with the rows that impulses act by, at the start of
+    the step."""
+    if terms.impulse_jacobian is None:
+        return delassus
+    whitened = terms.in_units(whiten_contacts(root, contacts, terms.impulse_jacobian), units)
+    return replace(delassus, scalar_rows=rows.whitened(root), contact_rows=whitened)
+
+
+def _eliminated(delassus: BodyDelassus, solved: Equalities | None) -> Delassus:
+    """Return the operator of rows beside equality rows that are solved for beforehand, if any."""
+    return delassus if solved is None else EliminatedDelassus(delassus, solved)
 
 
 def _rows_at_impact(

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.ccp.problem import Problem
-from jaxccp.dynamics.contact.contact_rows import ContactUnits
+from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.maximal.equalities import Equalities

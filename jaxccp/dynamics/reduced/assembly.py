@@ -4,33 +4,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.cones import Cones
-from jaxccp.ccp.operators import SumDelassus, WhitenedDelassus
-from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.operators import Delassus, SumDelassus, WhitenedDelassus
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
-from jaxccp.dynamics.contact.contact_rows import contact_terms
-from jaxccp.dynamics.forces import total_force
-from jaxccp.dynamics.reduced.bias import momentum_rate
-from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.contact.contact_rows import ContactRows, contact_terms
 from jaxccp.dynamics.reduced.free_bodies import FreeBodies
+from jaxccp.dynamics.reduced.free_motion import FreeMotion, solve_free_motion
 from jaxccp.dynamics.reduced.impact_time_linearisation import ImpactTimeLinearisation
-from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints, solve_loops
-from jaxccp.dynamics.reduced.mass import mass_matrix
+from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.dynamics.reduced.screws import Screws, screws
 from jaxccp.dynamics.reduced.velocities import Velocities
-from jaxccp.dynamics.reduced.velocity_rows import (
-    coordinate_rates,
-    row_parts,
-)
-from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
-from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth import Resistance
-from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -67,7 +53,7 @@ def assemble(
             includes their h R + h² K, and is one dense matrix of trees and families.
     """
     topology, dofs = model.topology, model.topology.dofs
-    free_motion = _solve_free_motion(model, state, h, force, motion, control, resistance)
+    free_motion = solve_free_motion(model, state, h, force, motion, control, resistance)
     velocities, rows, mass = free_motion.velocities, free_motion.rows, free_motion.mass
     loop_constraints, before = free_motion.loop_constraints, free_motion.before
     velocity = velocities.unwhiten(free_motion.whitened)
@@ -91,43 +77,19 @@ def assemble(
         _whiten_contact_rows, contacts, velocities, linearisation, free_bodies, time
     )
     contact_rows = terms.rows(whitened_rows(terms.jacobian, 1), topology.rolls)
-    rows_ = impulse_rows = contact_rows.whitened
+    impulse_rows = None
     if terms.impulse_jacobian is not None:
         impulse_rows = terms.in_units(whitened_rows(terms.impulse_jacobian, 2), contact_rows.units)
-    count, coordinate_rows_ = velocities.count, rows.jacobian[:, 0]
-    whitened = jnp.concatenate(
-        [velocities.whiten(coordinate_rows_), rows_[..., :count].reshape(-1, count)]
-    )
-    if loop_constraints is not None:
-        loop_constraints, whitened = loop_constraints.project_rows(whitened)
-    tree_delassus = WhitenedDelassus(
-        whitened, jnp.concatenate([rows.compliance, contact_rows.compliance])
-    )
-    impulse_map, delassus = tree_delassus, tree_delassus
-    if terms.impulse_jacobian is not None:
-        # Loop constraints do not affect the part due to the rotation of the bodies.
-        difference = (impulse_rows - rows_)[..., :count].reshape(-1, count)
-        impulse_map = replace(
-            tree_delassus, whitened=whitened.at[len(coordinate_rows_) :].add(difference)
-        )
-    if free_bodies is not None:
-        free_bodies = free_bodies.with_contacts(
-            len(coordinate_rows_), contacts, rows_[..., count:], impulse_rows[..., count:]
-        )
-        assert free_bodies.delassus is not None
-        delassus = SumDelassus((tree_delassus, free_bodies.delassus))
-    r_scalar = coordinate_rows_ @ velocity + rows.bias
-    r, r_without_impacts = jnp.concatenate([r_scalar, contact_rows.r]), None
-    if contact_rows.r_without_impacts is not None:
-        r_without_impacts = jnp.concatenate([r_scalar, contact_rows.r_without_impacts])
-    cones = Cones(rows.lo, rows.hi, terms.friction, rolling=contact_rows.rolling)
+    operators = _operators(free_motion, free_bodies, contacts, contact_rows, impulse_rows)
+    r_scalar = rows.jacobian[:, 0] @ velocity + rows.bias
+    problem, r_without_impacts = contact_rows.problem(rows, r_scalar, operators.delassus)
     return ReducedSystem(
-        problem=Problem(delassus, r, cones),
+        problem=problem,
         r_without_impacts=r_without_impacts,
-        impulse_map=impulse_map,
+        impulse_map=operators.impulse_map,
         velocities=velocities,
         whitened_free=free_motion.whitened,
-        free_bodies=free_bodies,
+        free_bodies=operators.free_bodies,
         mass=mass,
         momentum=free_motion.momentum,
         half_step_bias=free_motion.half_step_bias,
@@ -138,97 +100,71 @@ def assemble(
         compliant=free_motion.compliant,
         loop_and_tendon_rows=free_motion.loop_and_tendon_rows,
         impact_linearisation=linearisation,
-        loop_constraints=loop_constraints,
+        loop_constraints=operators.loop_constraints,
         topology=topology,
     )
 
 
 @dataclass(frozen=True)
-class _FreeMotion:
-    """Motion of a step without impulses of the rows that remain in the problem."""
+class _Operators:
+    """Operators of a step's problem."""
 
-    screws: Screws
-    velocities: Velocities
-    """J and L."""
-    whitened: Float[Array, " nv"]
-    """L⁻¹ v of the velocities v at the end of the step."""
-    before: Float[Array, "nb 6"]
-    """Twists of the bodies at the start of the step."""
-    mass: BodyMass
-    momentum: Float[Array, "nb 6"]
-    """Momenta at the start, plus those of all forces that are not rows [N s, N m s]."""
-    half_step_bias: Float[Array, "nb 6"]
-    compliant: Rows
-    """Rows that are in M̂."""
-    rows: Rows
-    """Rows that remain in the problem."""
-    loop_and_tendon_rows: Rows | None
+    delassus: Delassus
+    """From impulses of all rows to their velocities."""
+    impulse_map: WhitenedDelassus
+    """From impulses of all rows to whitened velocities of trees and families."""
+    free_bodies: FreeBodies | None
+    """Loose bodies with the rows of contacts on them."""
     loop_constraints: LoopConstraints | None
+    """Loop constraints with the rows that were projected on them."""
 
 
-def _solve_free_motion(
-    model: Model,
-    state: State,
-    h: Float[Array, ""] | float,
-    force: Float[Array, "nb 6"] | None,
-    motion: JointMotion,
-    control: Float[Array, " nm"] | None,
-    resistance: Resistance | None,
-) -> _FreeMotion:
-    """Solve the motion of a step without impulses; the arguments are those of :func:`assemble`."""
-    topology = model.topology
-    linkage, dofs = topology.linkage, topology.dofs
-    dtype = state.position.dtype
-    if control is None:
-        control = jnp.zeros(len(linkage.actuators), dtype)
-    screws_ = screws(model, state)
-    velocities = Velocities.of(model, state, FrameMap(screws_.bodies(state.position)))
-    step = Step(
-        model, state, motion, h, control, reduced=coordinate_rates(model, motion, velocities)
+def _operators(
+    free_motion: FreeMotion,
+    free_bodies: FreeBodies | None,
+    contacts: Contacts,
+    contact_rows: ContactRows,
+    impulse_rows: Float[Array, "c w k"] | None,
+) -> _Operators:
+    """Return the operators of a step's problem.
+
+    Args:
+        free_motion: motion without impulses, with the rows besides contacts.
+        free_bodies: loose bodies; None for none.
+        contacts: the contacts.
+        contact_rows: their whitened rows.
+        impulse_rows: rows that map impulses to velocities; None: the same.
+    """
+    velocities, rows = free_motion.velocities, free_motion.rows
+    count, coordinate_rows_ = velocities.count, rows.jacobian[:, 0]
+    whitened = jnp.concatenate(
+        [
+            velocities.whiten(coordinate_rows_),
+            contact_rows.whitened[..., :count].reshape(-1, count),
+        ]
     )
-    mass = BodyMass.of(model, state)
-    momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
-
-    all_rows = coordinate_rows(step)
-    compliant, rows = (all_rows.select(part - linkage.n_bilateral) for part in row_parts(topology))
-    loop_and_tendon_rows = None
-    if len(linkage.loop_and_tendon_rows):
-        loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(
-            linkage.loop_and_tendon_rows
+    loop_constraints = free_motion.loop_constraints
+    if loop_constraints is not None:
+        loop_constraints, whitened = loop_constraints.project_rows(whitened)
+    delassus = impulse_map = WhitenedDelassus(whitened, contact_rows.compliance_after(rows))
+    if impulse_rows is None:
+        impulse_rows = contact_rows.whitened
+    else:
+        # Loop constraints do not affect the part due to the rotation of the bodies.
+        difference = (impulse_rows - contact_rows.whitened)[..., :count].reshape(-1, count)
+        impulse_map = replace(
+            delassus, whitened=whitened.at[len(coordinate_rows_) :].add(difference)
         )
-    matrix = effective_mass(screws_, state, mass, compliant)
-    momentum_ = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
-    coupling = None
-    if resistance is not None:
-        rows_ = velocities.project_rows(resistance.rows, resistance.bodies)
-        momentum_ = momentum_ + jnp.einsum("cw,cwv->v", resistance.pull, rows_)
-        coupling = jnp.einsum("cwv,cw,cwu->vu", rows_, resistance.velocity_slope, rows_)
-    velocities = velocities.with_mass_root(model, state, matrix, h, coupling)
-    momentum_ = momentum_ + velocities.family_momenta(model, state, h)
-    # At the rates of before, which are those that contacts allow; what that leaves cancels.
-    rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.rotor_rate[dofs.axes]])
-    before = velocities.twists(
-        jnp.concatenate([rate, *(family_state.v for family_state in state.families)])
+    if free_bodies is None:
+        return _Operators(delassus, impulse_map, None, loop_constraints)
+    free_bodies, loose_delassus = free_bodies.with_contacts(
+        len(coordinate_rows_),
+        contacts,
+        contact_rows.whitened[..., count:],
+        impulse_rows[..., count:],
     )
-    half_step_bias = 0.5 * h * momentum_rate(screws_, before, state.position, mass, rate, h)
-    free = velocities.whiten(momentum_ - velocities.pull(half_step_bias))
-    loop_constraints = None
-    if loop_and_tendon_rows is not None and len(linkage.loop_rows):
-        rigid = loop_and_tendon_rows.select(np.arange(len(linkage.loop_rows)))
-        loop_constraints, free = solve_loops(model, state, rigid, velocities, free)
-    return _FreeMotion(
-        screws=screws_,
-        velocities=velocities,
-        whitened=free,
-        before=before,
-        mass=mass,
-        momentum=momentum,
-        half_step_bias=half_step_bias,
-        compliant=compliant,
-        rows=rows,
-        loop_and_tendon_rows=loop_and_tendon_rows,
-        loop_constraints=loop_constraints,
-    )
+    both = SumDelassus((delassus, loose_delassus))
+    return _Operators(both, impulse_map, free_bodies, loop_constraints)
 
 
 def _whiten_contact_rows(
@@ -257,19 +193,3 @@ def _whiten_contact_rows(
     if free_bodies is None:
         return rows
     return jnp.concatenate([rows, free_bodies.whiten(contacts, jacobian)], axis=2)
-
-
-def effective_mass(
-    screws_: Screws, state: State, mass: BodyMass, compliant: Rows
-) -> Float[Array, "n n"]:
-    """Return M̂ of the trees.
-
-    Args:
-        screws_: the degrees of freedom.
-        state: poses of the bodies.
-        mass: mass operator of the bodies.
-        compliant: rows without bounds that resist motion.
-    """
-    rows = compliant.jacobian[:, 0, : screws_.dofs.count]
-    weighted = compliant.stiffness[:, None] * rows
-    return mass_matrix(screws_, state.position, mass.mass, mass.inertia) + weighted.T @ rows

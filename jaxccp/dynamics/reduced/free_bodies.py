@@ -26,10 +26,8 @@ class FreeBodies:
     """L of these bodies; zero for all others."""
     free_velocity: Float[Array, "nb 6"]
     """Twists of these bodies without impulses; zero for all others."""
-    delassus: BodyDelassus | None
-    """Their part of N; None before :meth:`with_contacts`."""
     impulse_map: BodyDelassus | None
-    """The same rows as a map from impulses to the bodies; None before :meth:`with_contacts`."""
+    """Map from impulses of all rows to the bodies; None before :meth:`with_contacts`."""
     topology: Topology = field(metadata={"static": True})
     """Topology of the model."""
 
@@ -46,7 +44,7 @@ class FreeBodies:
         root_of_all = inverse_root(model, quaternion.to_matrix(state.quaternion))
         mask = jnp.asarray(topology.standalone, state.position.dtype)
         root = InverseRoot(mask * root_of_all.linear, mask[:, None, None] * root_of_all.angular)
-        return FreeBodies(root, root.apply(root.transpose(momentum)), None, None, topology)
+        return FreeBodies(root, root.apply(root.transpose(momentum)), None, topology)
 
     def whiten(self, contacts: Contacts, jacobian: tuple[Array, Array]) -> Float[Array, "c w 12"]:
         """Return W = J L of contacts on free bodies.
@@ -63,8 +61,9 @@ class FreeBodies:
         contacts: Contacts,
         contact_rows: Float[Array, "c w 12"],
         impulse_rows: Float[Array, "c w 12"],
-    ) -> "FreeBodies":
-        """Return the free bodies with the rows of contacts; scalar rows do not act on them.
+    ) -> tuple["FreeBodies", BodyDelassus]:
+        """Return the free bodies with the rows of contacts, and their part of N; scalar rows do not
+        act on them.
 
         Args:
             scalars: number of scalar rows.
@@ -81,7 +80,7 @@ class FreeBodies:
             len(self.free_velocity),
         )
         impulse_map = replace(delassus, contact_rows=impulse_rows)
-        return replace(self, delassus=delassus, impulse_map=impulse_map)
+        return replace(self, impulse_map=impulse_map), delassus
 
     def after(self, lam: Float[Array, " n"]) -> Float[Array, " l"]:
         """Return the twists of the free bodies after the impulses ``lam``, in one vector."""

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import WhitenedDelassus
 from jaxccp.ccp.problem import Problem
-from jaxccp.dynamics.contact.contact_rows import ContactUnits
+from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.body_mass import BodyMass

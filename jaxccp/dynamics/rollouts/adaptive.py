@@ -1,13 +1,13 @@
 """Rollouts with steps as long as a tolerance allows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.inputs import checked_inputs
@@ -48,6 +48,29 @@ class AdaptiveReport:
     """Length of the shortest step [s]."""
     error: Float[Array, ""]
     """Largest estimated error of an accepted step [m, rad]."""
+
+    def after(
+        self,
+        accepted: Bool[Array, ""],
+        status: Int[Array, ""],
+        length: Float[Array, ""],
+        error: Float[Array, ""],
+    ) -> "AdaptiveReport":
+        """Return the report after one more step.
+
+        Args:
+            accepted: whether the step was accepted.
+            status: its status.
+            length: its length [s].
+            error: its estimated error [m, rad].
+        """
+        return AdaptiveReport(
+            status=jnp.maximum(self.status, status),
+            steps=self.steps + accepted,
+            rejected=self.rejected + ~accepted,
+            shortest=jnp.where(accepted, jnp.minimum(self.shortest, length), self.shortest),
+            error=jnp.where(accepted, jnp.maximum(self.error, error), self.error),
+        )
 
 
 @partial(jax.jit, static_argnames=("stepper",))
@@ -114,38 +137,21 @@ def rollout_adaptive(
         carried: tuple[Carry, Array, AdaptiveReport],
     ) -> tuple[Carry, Array, AdaptiveReport]:
         carry, h, report = carried
-        remaining = end - carry.state.time
-        length: Array = jnp.minimum(h, remaining)
+        length: Array = jnp.minimum(h, end - carry.state.time)
         full, _ = advanced(carry, length)
         refined, status = halves(carry, length)
         change = difference(model, refined.state, full.state)
         error = jnp.max(jnp.abs(change[: len(tangent_names(model))]), initial=0.0)
         solved = (status == Status.CONVERGED) & jnp.isfinite(error)
-        good = solved & (error <= tolerance)
-        shortest = length <= shortest_allowed
+        good, shortest = solved & (error <= tolerance), length <= shortest_allowed
         accepted = good | shortest
         bad = jnp.where(solved, AdaptiveStatus.MIN_STEP, AdaptiveStatus.FAILED)
         worse = jnp.where(accepted & ~good, bad, AdaptiveStatus.DONE).astype(jnp.int32)
-
-        def select(a: Array, b: Array) -> Array:
-            return jnp.where(accepted, a, b)
-
-        carry = jax.tree.map(select, refined, carry)
+        carry = jax.tree.map(partial(jnp.where, accepted), refined, carry)
         # The last step only fills the rest of the duration: its length is no guess for later steps.
-        small = error < tolerance / 64
-        scale: Array = jnp.where(good, jnp.where(small, 2.0 * h, h), 0.5 * length)
-        h = jnp.clip(scale, shortest_allowed, longest)
-        return (
-            carry,
-            h,
-            AdaptiveReport(
-                status=jnp.maximum(report.status, worse),
-                steps=report.steps + accepted,
-                rejected=report.rejected + ~accepted,
-                shortest=select(jnp.minimum(report.shortest, length), report.shortest),
-                error=select(jnp.maximum(report.error, error), report.error),
-            ),
-        )
+        grown = jnp.where(error < tolerance / 64, 2.0 * h, h)
+        h = jnp.clip(jnp.where(good, grown, 0.5 * length), shortest_allowed, longest)
+        return carry, h, report.after(accepted, worse, length, error)
 
     zero = jnp.int32(0)
     report = AdaptiveReport(zero, zero, zero, longest, jnp.zeros_like(longest))
@@ -156,7 +162,4 @@ def rollout_adaptive(
         report.status != AdaptiveStatus.FAILED
     )
     status = jnp.where(out_of_steps, AdaptiveStatus.MAX_STEPS, report.status).astype(jnp.int32)
-    status = jnp.maximum(report.status, status)
-    return carry.state, AdaptiveReport(
-        status, report.steps, report.rejected, report.shortest, report.error
-    )
+    return carry.state, replace(report, status=jnp.maximum(report.status, status))

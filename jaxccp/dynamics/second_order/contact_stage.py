@@ -6,10 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.derivative import Gradient
 from jaxccp.ccp.operators import WhitenedDelassus
-from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, contact_velocity
 from jaxccp.dynamics.contact.contact_rows import ContactTerms, contact_bias
@@ -193,11 +191,8 @@ class ContactStage:
         contact_jacobian_ = terms.in_units(contact_jacobian_, rows_.units).reshape(-1, count)
         free_rate = coordinate_rows_ @ velocity - acted_scalars[: len(coordinate_rows_)]
         r = free_rate + _closing_bias(rows.bias, coordinate_rows_ @ self.start.velocity)
-        problem = Problem(
-            WhitenedDelassus(whitened, jnp.concatenate([rows.compliance, rows_.compliance])),
-            jnp.concatenate([r, rows_.r]),
-            Cones(rows.lo, rows.hi, terms.friction, rolling=rows_.rolling),
-        )
+        delassus = WhitenedDelassus(whitened, rows_.compliance_after(rows))
+        problem, _ = rows_.problem(rows, r, delassus)
         jacobians = jnp.concatenate([coordinate_rows_, contact_jacobian_])
         return ContactStageProblem(self.mobility, problem, action, rows_.units, jacobians, h)
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import WhitenedDelassus
 from jaxccp.ccp.problem import Problem
-from jaxccp.dynamics.contact.contact_rows import ContactUnits
+from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.second_order.mobility import Mobility
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.reduced.assembly import effective_mass
 from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.free_motion import effective_mass
 from jaxccp.dynamics.reduced.loop_constraints import loop_saddle
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import Screws, screws

@@ -1,14 +1,11 @@
 """The implicit step of second order of HHT, Newmark, the trapezoidal rule and generalised-α."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.solution import Solution
-from jaxccp.ccp.solve import solve
 from jaxccp.collision.contact_cache import (
     cache_size,
     empty_warm_start,
@@ -19,11 +16,10 @@ from jaxccp.collision.contact_cache import (
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.rollouts.checkpoints import keep_impulses
 from jaxccp.dynamics.second_order.applied_forces import applied_forces
 from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.contact_stage import ContactStage, bounded_rows, has_impulses
-from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
+from jaxccp.dynamics.second_order.contact_stage_problem import Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport, find_root
 from jaxccp.dynamics.second_order.newton_variables import NewtonVariables
 from jaxccp.dynamics.second_order.smooth_motion import advance_memory, check_smooth, smooth_motion
@@ -38,6 +34,7 @@ from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
 from jaxccp.dynamics.steppers.alpha_carry import AlphaCarry, Coefficients, StepEnd
+from jaxccp.dynamics.steppers.alpha_sweeps import sweeps
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.activation import later
@@ -49,21 +46,6 @@ ROUNDED = 2 / 3
 """Exponent of the machine epsilon: changes up to that power of it, times the size of the
 coordinates, may be rounding. Positions of nodes have the rounding errors of metres, but strains are
 their differences over short elements."""
-SWEEPS = 2
-"""Number of times that smooth motion and impulses are solved in turn. The first time, the smooth
-forces do not see the impulses; after the second the error of that is of order h³."""
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _Sweep:
-    """Results of one sweep."""
-
-    end: StepEnd
-    newton: NewtonReport
-    problem: ContactStageProblem
-    solution: Solution
-    impulses: Impulses
 
 
 @dataclass(frozen=True)
@@ -180,48 +162,23 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         guesses = recall(carry.warm_start, stage.contacts)
         prior = stage.no_impulses(guesses.impulses, guesses.scalars[rows])
 
-        # Reverse mode recomputes a sweep from its start; storing it would stack some 500 arrays.
-        @keep_impulses
-        def sweep(
-            current: tuple[Array, Impulses], _: None
-        ) -> tuple[tuple[Array, Impulses], _Sweep]:
-            x, newton = solve_motion(*current)
-            prior = current[1]
-            end = end_of(x, prior)
-            problem = stage.problem(state_at(end), end.velocity, prior)
-            solution = solve(
-                problem.problem,
-                self.algorithm(model),
-                problem.guess(prior),
-                law=self.law,
-                stop=self.stop,
-                gradient=self.gradient,
-                distant=stage.distant,
-                unique=self.unique,
-            )
-            impulses = problem.impulses(solution.lam)
-            gained = stage.stiff_mobility.velocities.unwhiten(impulses.whitened - prior.whitened)
-            end = replace(
-                end,
-                velocity=end.velocity + gained,
-                displacement=end.displacement + h * (impulses.transport - prior.transport),
-            )
-            return (x, impulses), _Sweep(end, newton, problem, solution, impulses)
-
-        _, sweeps = lax.scan(sweep, (variables.start(start), prior), None, length=SWEEPS)
-        last_sweep = jax.tree.map(lambda leaf: leaf[-1], sweeps)
-        newton = last_sweep.newton.after(sweeps.newton.iterations)
-        statistics = replace(
-            last_sweep.solution.statistics,
-            iterations=jnp.sum(sweeps.solution.statistics.iterations, dtype=jnp.int32),
+        last_sweep = sweeps(
+            self, stage, (variables.start(start), prior), solve_motion, end_of, state_at
         )
-        solution = replace(last_sweep.solution, statistics=statistics)
         contact_result = ContactResult(
-            stage, guesses, last_sweep.problem, solution, last_sweep.impulses
+            stage, guesses, last_sweep.problem, last_sweep.solution, last_sweep.impulses
         )
-        end = last_sweep.end
         return self._finish(
-            model, carry, memory, inputs_at_end, end, newton, contact_result, control, force, h
+            model,
+            carry,
+            memory,
+            inputs_at_end,
+            last_sweep.end,
+            last_sweep.newton,
+            contact_result,
+            control,
+            force,
+            h,
         )
 
     def _finish(

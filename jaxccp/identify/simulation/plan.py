@@ -106,8 +106,7 @@ class SimulationPlan:
             segment: one of the segments.
             change: change of the initial coordinates and rates.
         """
-        layout, stepper, h = subject.layout, self.stepper, self.settings.step
-        leaps = self._leaps
+        layout, stepper, h, leaps = subject.layout, self.stepper, self.settings.step, self._leaps
         model = self._centring.apply(subject.model, h) if leaps else subject.model
         qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
         if self.unknowns:

@@ -1,0 +1,142 @@
+"""The motion of a step in reduced coordinates without impulses."""
+
+from dataclasses import dataclass, replace
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.forces import total_force
+from jaxccp.dynamics.reduced.bias import momentum_rate
+from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints, solve_loops
+from jaxccp.dynamics.reduced.mass import mass_matrix
+from jaxccp.dynamics.reduced.screws import Screws, screws
+from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.reduced.velocity_rows import coordinate_rates, row_parts
+from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.smooth import Resistance
+from jaxccp.model.family import FrameMap
+from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@dataclass(frozen=True)
+class FreeMotion:
+    """Motion of a step without impulses of the rows that remain in the problem."""
+
+    screws: Screws
+    """Screws of the degrees of freedom."""
+    velocities: Velocities
+    """J and L."""
+    whitened: Float[Array, " nv"]
+    """L⁻¹ v of the velocities v at the end of the step."""
+    before: Float[Array, "nb 6"]
+    """Twists of the bodies at the start of the step."""
+    mass: BodyMass
+    """Mass operator of the bodies."""
+    momentum: Float[Array, "nb 6"]
+    """Momenta at the start, plus those of all forces that are not rows [N s, N m s]."""
+    half_step_bias: Float[Array, "nb 6"]
+    """½ h g, half of the change of velocity-product momenta in the step [N s, N m s]."""
+    compliant: Rows
+    """Rows that are in M̂."""
+    rows: Rows
+    """Rows that remain in the problem."""
+    loop_and_tendon_rows: Rows | None
+    """Rows of loops and tendons in maximal coordinates; None without any."""
+    loop_constraints: LoopConstraints | None
+    """Rigid loops, whose rows the velocities satisfy already; None without any."""
+
+
+def solve_free_motion(
+    model: Model,
+    state: State,
+    h: Float[Array, ""] | float,
+    force: Float[Array, "nb 6"] | None,
+    motion: JointMotion,
+    control: Float[Array, " nm"] | None,
+    resistance: Resistance | None,
+) -> FreeMotion:
+    """Solve the motion of a step without impulses.
+
+    Args:
+        model: the model.
+        state: the state at the start of the step.
+        h: length of the step [s].
+        force: applied force [N] and torque [N m] on each body, world axes, or None.
+        motion: motion of joints and tendons.
+        control: control of each actuator, 0 when None.
+        resistance: resistance of the smooth contacts whose forces are in ``force``, or None.
+    """
+    topology = model.topology
+    linkage, dofs = topology.linkage, topology.dofs
+    dtype = state.position.dtype
+    if control is None:
+        control = jnp.zeros(len(linkage.actuators), dtype)
+    screws_ = screws(model, state)
+    velocities = Velocities.of(model, state, FrameMap(screws_.bodies(state.position)))
+    step = Step(
+        model, state, motion, h, control, reduced=coordinate_rates(model, motion, velocities)
+    )
+    mass = BodyMass.of(model, state)
+    momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
+
+    all_rows = coordinate_rows(step)
+    compliant, rows = (all_rows.select(part - linkage.n_bilateral) for part in row_parts(topology))
+    loop_and_tendon_rows = None
+    if len(linkage.loop_and_tendon_rows):
+        loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(
+            linkage.loop_and_tendon_rows
+        )
+    matrix = effective_mass(screws_, state, mass, compliant)
+    momentum_ = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
+    coupling = None
+    if resistance is not None:
+        rows_ = velocities.project_rows(resistance.rows, resistance.bodies)
+        momentum_ = momentum_ + jnp.einsum("cw,cwv->v", resistance.pull, rows_)
+        coupling = jnp.einsum("cwv,cw,cwu->vu", rows_, resistance.velocity_slope, rows_)
+    velocities = velocities.with_mass_root(model, state, matrix, h, coupling)
+    momentum_ = momentum_ + velocities.family_momenta(model, state, h)
+    # At the rates of before, which are those that contacts allow; what that leaves cancels.
+    rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.rotor_rate[dofs.axes]])
+    before = velocities.twists(
+        jnp.concatenate([rate, *(family_state.v for family_state in state.families)])
+    )
+    half_step_bias = 0.5 * h * momentum_rate(screws_, before, state.position, mass, rate, h)
+    free = velocities.whiten(momentum_ - velocities.pull(half_step_bias))
+    loop_constraints = None
+    if loop_and_tendon_rows is not None and len(linkage.loop_rows):
+        rigid = loop_and_tendon_rows.select(np.arange(len(linkage.loop_rows)))
+        loop_constraints, free = solve_loops(model, state, rigid, velocities, free)
+    return FreeMotion(
+        screws=screws_,
+        velocities=velocities,
+        whitened=free,
+        before=before,
+        mass=mass,
+        momentum=momentum,
+        half_step_bias=half_step_bias,
+        compliant=compliant,
+        rows=rows,
+        loop_and_tendon_rows=loop_and_tendon_rows,
+        loop_constraints=loop_constraints,
+    )
+
+
+def effective_mass(
+    screws_: Screws, state: State, mass: BodyMass, compliant: Rows
+) -> Float[Array, "n n"]:
+    """Return M̂ of the trees.
+
+    Args:
+        screws_: the degrees of freedom.
+        state: poses of the bodies.
+        mass: mass operator of the bodies.
+        compliant: rows without bounds that resist motion.
+    """
+    rows = compliant.jacobian[:, 0, : screws_.dofs.count]
+    weighted = compliant.stiffness[:, None] * rows
+    return mass_matrix(screws_, state.position, mass.mass, mass.inertia) + weighted.T @ rows
