@@ -90,8 +90,8 @@ def chain(
         return jnp.where(mask[:, None], direction, 0.0)
 
     first_of_ball = kinds.ball & (jnp.cumsum(kinds.ball) == 1)
-    turn = quaternion.exp(only(kinds.hinge) * q[:, None])
-    turn = jnp.where(first_of_ball[:, None], ball, turn)
+    axis_quaternion = quaternion.exp(only(kinds.hinge) * q[:, None])
+    axis_quaternion = jnp.where(first_of_ball[:, None], ball, axis_quaternion)
     spin, slide = only(kinds.hinge | kinds.ball), only(kinds.slide)
     shift = slide * q[:, None]
 
@@ -104,8 +104,10 @@ def chain(
         last = not columns
         back = quaternion.conjugate(orientation)
         columns.append(twist if last else quaternion.rotate(back, twist))
-        arm = point[k] + quaternion.rotate(turn[k], moved) + shift[k]
-        orientation = turn[k] if last else quaternion.multiply(turn[k], orientation)
+        arm = point[k] + quaternion.rotate(axis_quaternion[k], moved) + shift[k]
+        orientation = (
+            axis_quaternion[k] if last else quaternion.multiply(axis_quaternion[k], orientation)
+        )
     if not columns:
         return orientation, arm, jnp.zeros((6, 0), ball.dtype)
     return orientation, arm, jnp.stack(columns[::-1]).reshape(-1, 6).T

@@ -114,7 +114,7 @@ class _Operators:
     impulse_map: WhitenedDelassus
     """From impulses of all rows to whitened velocities of trees and families."""
     free_bodies: FreeBodies | None
-    """Loose bodies with the rows of contacts on them."""
+    """Free bodies with the rows of contacts on them."""
     loop_constraints: LoopConstraints | None
     """Loop constraints with the rows that were projected on them."""
 
@@ -130,7 +130,7 @@ def _operators(
 
     Args:
         free_motion: motion without impulses, with the rows besides contacts.
-        free_bodies: loose bodies; None for none.
+        free_bodies: the free bodies; None for none.
         contacts: the contacts.
         contact_rows: their whitened rows.
         impulse_rows: rows that map impulses to velocities; None: the same.
@@ -157,13 +157,13 @@ def _operators(
         )
     if free_bodies is None:
         return _Operators(delassus, impulse_map, None, loop_constraints)
-    free_bodies, loose_delassus = free_bodies.with_contacts(
+    free_bodies, body_delassus = free_bodies.with_contacts(
         len(coordinate_rows_),
         contacts,
         contact_rows.whitened[..., count:],
         impulse_rows[..., count:],
     )
-    both = SumDelassus((delassus, loose_delassus))
+    both = SumDelassus((delassus, body_delassus))
     return _Operators(both, impulse_map, free_bodies, loop_constraints)
 
 
