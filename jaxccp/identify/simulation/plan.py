@@ -52,7 +52,7 @@ class SimulationPlan:
         self._table = InputTable(roles, self.steps, margin, settings.step, self._leaps)
         self._centring = Centring.of(self.driven(subject), settings.step)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
-        self._given = subject
+        self._given, self._nominal = subject, self.driven(self.subject)
         self._rows, self._room = self._segment_starts(), 0
         self.batch = self._cut()
 
@@ -99,7 +99,8 @@ class SimulationPlan:
     def predict(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
     ) -> tuple[Float[Array, "s o"], tuple[Array, Array]]:
-        """Return the predicted values of a segment's channels; and ``qpos``, ``qvel`` at its end.
+        """Return the predicted values of a segment's channels; and ``qpos``, ``qvel`` at its end,
+        those of the next segment's start if segments are independent.
 
         Args:
             subject: result of :meth:`driven`.
@@ -111,14 +112,13 @@ class SimulationPlan:
         qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
-        start = layout.state(model, subject.state, qpos, qvel)
+        begin = layout.state(model, subject.state, qpos, qvel)
         inputs = self._inputs(subject, segment)
-        carry = stepper.init(model, start)
-        begin = carry.state
+        # Of the first carry only the state depends on parameters. To find its joint coordinates in
+        # the poses once more would be a quarter of the program.
+        carry = replace(stepper.init(self._nominal.model, self._nominal.state), state=begin)
 
-        # In leapfrog steps velocities are half a step earlier than poses. So the first step is a
-        # trial for the velocities half a step before the start. (It is in the loop because tracing
-        # a step takes long.)
+        # Leapfrog velocities are half a step early; a first step (of the loop: one trace) finds them.
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
             number, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces, h=h)
@@ -131,6 +131,8 @@ class SimulationPlan:
         inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
         (final, last), table = lax.scan(advance, (carry, begin), (numbers, *inputs))
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
+        if self.settings.continuity is None:  # nothing asks where the segment ends
+            return shown, (segment.next_qpos, segment.next_qvel)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
         return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
@@ -165,8 +167,7 @@ class SimulationPlan:
         present, parts, place = segment.weight > 0, [], 0
         for observation in self.observations:
             parts.append(present[:, place : place + observation.size])
-            if observation.kind == "pose":
-                # Errors of orientation have three components, quaternions four.
+            if observation.kind == "pose":  # errors of orientation have three numbers, not four
                 parts.append(present[:, place + 5 : place + 6])
             place += observation.size
         return segment.time, segment.observed, shown, jnp.concatenate(parts, axis=1)
@@ -243,8 +244,7 @@ class SimulationPlan:
         """Cut all recordings into segments; their number of sample slots never shrinks."""
         h, rows, length = self.settings.step, self._rows, self.settings.duration
         owners = np.array([number for number, _ in rows])
-        joins = np.diff(owners, append=-1) == 0
-        joins &= self.settings.continuity is not None
+        joins = (np.diff(owners, append=-1) == 0) & (self.settings.continuity is not None)
         self.start_times = np.array([begin for _, begin in rows])
         """Time at which each segment starts in its recording [s]."""
         self._room = self._room or max(
