@@ -118,7 +118,7 @@ class SimulationPlan:
         # the poses once more would be a quarter of the program.
         carry = replace(stepper.init(self._nominal.model, self._nominal.state), state=begin)
 
-        # Leapfrog velocities are half a step early; a first step (of the loop: one trace) finds them.
+        # Leapfrog velocities are half a step early: a first step, in the same loop, finds them.
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
             number, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces, h=h)
