@@ -31,3 +31,25 @@ def merged(first: _Tree, second: _Tree) -> _Tree:
     """Return ``first`` with each None replaced by what ``second`` has in its place."""
     none = {"is_leaf": lambda leaf: leaf is None}
     return jax.tree.map(lambda a, b: b if a is None else a, first, second, **none)
+
+
+def depending_on(tree: _Tree, other: PyTree) -> _Tree:
+    """Return ``tree`` with the same values, but formally dependent on all numbers of ``other``.
+
+    JAX batches and differentiates the body of a loop once more for every part of the carry that
+    turns out to be mapped, or to have a derivative, after the first pass. If all of the first carry
+    depends on what the loop depends on, one pass is enough.
+
+    Args:
+        tree: a pytree of arrays, such as the first carry of a loop.
+        other: a pytree of arrays.
+    """
+    never = jnp.zeros((), bool)
+    first = [jnp.ravel(x)[0] for x in map(jnp.asarray, jax.tree.leaves(other)) if x.size]
+    reals = [x for x in first if jnp.issubdtype(x.dtype, jnp.floating)]
+    zero = sum((jnp.where(never, x, 0.0) for x in reals), jnp.zeros(()))
+
+    def tied(x: Array) -> Array:
+        return x | (zero > 1.0) if x.dtype == bool else x + zero.astype(x.dtype)
+
+    return jax.tree.map(tied, tree)

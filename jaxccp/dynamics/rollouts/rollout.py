@@ -196,7 +196,8 @@ def _scan(
             report = merge(reports)
         return carry, Trajectory(carry.state, report)
 
-    start, inputs = stepper.init(model, state), grouped(inputs, records, every)
+    start = trees.depending_on(stepper.init(model, state), (model, state, inputs))
+    inputs = grouped(inputs, records, every)
     if records == 1 and record_segment is None:  # likewise
         carry, only = record(start, jax.tree.map(lambda leaf: leaf[0], inputs))
         return carry, jax.tree.map(lambda leaf: leaf[None], only)

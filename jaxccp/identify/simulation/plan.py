@@ -23,6 +23,7 @@ from jaxccp.identify.simulation.input_table import InputTable
 from jaxccp.identify.simulation.inputs import Roles, margin_of, steps_of
 from jaxccp.identify.simulation.leapfrog import Centring, set_back
 from jaxccp.identify.subject import Subject
+from jaxccp.math import trees
 from jaxccp.model.state import State
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ class SimulationPlan:
         # Of the first carry only the state depends on parameters. To find its joint coordinates in
         # the poses once more would be a quarter of the program.
         carry = replace(stepper.init(self._nominal.model, self._nominal.state), state=begin)
+        carry, begin = trees.depending_on((carry, begin), (model, qpos, qvel))
 
         # Leapfrog velocities are half a step early: a first step, in the same loop, finds them.
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
