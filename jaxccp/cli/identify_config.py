@@ -246,8 +246,8 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
         choice = stepping.get("stepper", "euler")
         if choice not in STEPPERS:
             _check_keys(source, "settings", {choice: None}, STEPPERS)
-        step = settings.get("h", next(f.default for f in fields(cls) if f.name == "h"))
-        step = step[-1] if isinstance(step, list | tuple) and step else step
+        h: Any = settings.get("h", next(f.default for f in fields(cls) if f.name == "h"))
+        step: Any = h[-1] if isinstance(h, list | tuple) and h else h
         settings["stepper"] = STEPPERS[choice](
             step, stepping.get("law", "ncp"), stepping.get("solver")
         )
