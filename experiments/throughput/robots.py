@@ -234,6 +234,8 @@ def page(rows: list[dict]) -> str:
             case = row["jax"], row["copies"]
             own = next(r for r in of if r["engine"] == "jaxccp" and (r["jax"], r["copies"]) == case)
             error = "–" if row["error"] is None else f"{row['error']:.1e}"
+            if error == "nan":
+                error = "diverged"
             spent = "–" if row["compile"] is None else f"{row['compile']:.1f}"
             lines.append(
                 f"| {row['copies']} | {row['jax']} | {row['engine']} | {row['speed']:,.0f} "
