@@ -27,6 +27,7 @@ from jaxccp.identify import Method, Problem, Simulate
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "results.csv"
 METHOD = Method(iterations=60)
+"""At the default limit of 30 iterations several of these fits had not converged."""
 COUNT = 20
 """Mechanisms of the whole study."""
 SEGMENTS = (0.25, 0.5)

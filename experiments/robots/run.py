@@ -138,7 +138,7 @@ def candidates(robot: Robot, law: str, folder: Path) -> dict[str, Problem]:
     return out
 
 
-def study(name: str, folder: Path, laws: Sequence[str] = LAWS) -> list[dict]:
+def study(name: str, folder: Path, laws: Sequence[str]) -> list[dict]:
     """Fit one robot in all ways, and return a row of errors for each."""
     robot, rows = ROBOTS[name], []
     best = np.inf
