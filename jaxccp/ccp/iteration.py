@@ -6,13 +6,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math import safe
-from jaxccp.math.batching import anywhere, when
+from jaxccp.math import active_copies, safe
+from jaxccp.math.batching import when
 
 INEXACTNESS, MIN_INEXACTNESS = 3.0, 0.01
 """Start and smallest value of :attr:`_Loop.inexactness`. Under Coulomb's law the loop iterates on a
@@ -97,7 +96,8 @@ def iterate(
     for number, (member, steps) in enumerate(solver.stages()):
         last = limit if steps is None else jnp.minimum(progress.iterations + steps, limit)
         # An algorithm of the convex law reaches Coulomb's by De Saxcé's fixed point.
-        task = Task(problem, rho, tolerance, None, law if member.solves(law) else "ccp")
+        own_law: Law = law if member.solves(law) else "ccp"
+        task = Task(problem, rho, tolerance, None, jnp.int32(0), own_law)
 
         def run_stage(
             member: Solver = member, task: Task = task, last: Array = last, now: Progress = progress
@@ -139,33 +139,31 @@ def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -
 
 def _run_stage(solver: Solver, task: Task, law: Law, last: Array, start: Progress) -> Progress:
     """Run one algorithm until iteration number ``last`` at most."""
-    problem, rho, tolerance = task.problem, task.rho, task.tolerance
+    problem, rho = task.problem, task.rho
     task = task.with_data(solver.prepare(problem, rho))
     shifts = task.law != law
 
-    def shifted(shift: Array) -> Task:
-        return replace(task, problem=problem.shifted(shift)) if shifts else task
+    def shifted(task: Task, shift: Array) -> Task:
+        return replace(task, problem=task.problem.shifted(shift)) if shifts else task
 
-    def running(loop: _Loop) -> Array:
-        now = loop.progress
-        unsolved = (now.residual > tolerance) & (now.iterations < last)
+    def running(given: tuple[Task, Array], loop: _Loop) -> Array:
+        (task, last), now = given, loop.progress
+        unsolved = (now.residual > task.tolerance) & (now.iterations < last)
         return unsolved & now.finite & ~now.done
 
-    def unfinished(loop: _Loop) -> Array:
-        return anywhere(running(loop))
-
-    def body(loop: _Loop) -> _Loop:
-        now, before = shifted(loop.shift), loop.progress
+    def turn(given: tuple[Task, Array], loop: _Loop, number: Array) -> _Loop:
+        task = replace(given[0], turn=number)
+        now, before = shifted(task, loop.shift), loop.progress
         algorithm = solver.step(now, loop.algorithm)
         lam, n_lam = solver.candidate(now, algorithm)
-        residual, shift = _law_residual(problem, rho, lam, n_lam, law)
+        residual, shift = _law_residual(task.problem, task.rho, lam, n_lam, law)
         done = solver.done(now, algorithm)
         # In a batch some copies finish before others; these keep their results.
-        going = running(loop)
+        going = running(given, loop)
         better = going & (residual < before.residual)
         inexactness, stale = loop.inexactness, jnp.where(better, 0, loop.stale)
         if shifts:
-            renew = done | (_worst(now.problem, rho, lam, n_lam) <= inexactness * residual)
+            renew = done | (_worst(now.problem, task.rho, lam, n_lam) <= inexactness * residual)
             shift = jnp.where(renew, shift, loop.shift)
             done = done & False
             stale = stale + (renew & ~better)
@@ -187,13 +185,13 @@ def _run_stage(solver: Solver, task: Task, law: Law, last: Array, start: Progres
     _, shift = _law_residual(problem, rho, start.lam, start.n_lam, law)
     shift = jnp.where(jnp.any(start.lam != 0), shift, 0.0)
     initial = _Loop(
-        solver.init(shifted(shift), start.lam, start.n_lam),
+        solver.init(shifted(task, shift), start.lam, start.n_lam),
         shift,
         jnp.full((), INEXACTNESS, start.residual.dtype),
         jnp.int32(0),
         replace(start, done=jnp.asarray(False)),
     )
-    return lax.while_loop(unfinished, body, initial).progress
+    return active_copies.iterate(running, turn, (task, last), initial).progress
 
 
 def _law_residual(

@@ -126,7 +126,7 @@ def share(
 
     def regularised_task(centre: Array) -> Task:
         regularised = replace(problem, delassus=operator, r=problem.r - compliance * centre)
-        return Task(regularised, rho, tolerance, None, law)
+        return Task(regularised, rho, tolerance, None, jnp.int32(0), law)
 
     def residual(lam: Array, n_lam: Array, centre: Array) -> Array:
         u = problem.corrected(n_lam + problem.r + compliance * (lam - centre), law)

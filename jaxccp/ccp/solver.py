@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.problem import Law, Problem
@@ -26,6 +26,8 @@ class Task:
     """The residual at which the problem counts as solved [m/s]."""
     data: Any
     """The result of :meth:`Solver.prepare`."""
+    turn: Int[Array, ""]
+    """Iterations of this algorithm so far, the same for all copies that iterate together."""
     law: Law = field(metadata={"static": True})
     """The law that the algorithm itself has to solve."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.derivative.linear import FixedPointSystem
 from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
@@ -43,8 +43,6 @@ class _State:
     """The factor of the last extrapolation; 0 at a restart."""
     lipschitz: Float[Array, ""]
     """An estimate of the largest eigenvalue of S N S, from below; 0 before the first gradient."""
-    count: Int[Array, ""]
-    """Iterations so far, where there are Newton steps."""
     best: Float[Array, ""]
     """Residual of the last Newton step that was taken [m/s]."""
     promising: Bool[Array, ""]
@@ -90,7 +88,7 @@ class GradientNewton(Solver):
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         x, n_x = task.data.point(lam, n_lam)
         infinite, none = jnp.full((), jnp.inf, lam.dtype), jnp.zeros((), lam.dtype)
-        return _State(x, n_x, x, none, none, jnp.int32(0), infinite, jnp.asarray(False))
+        return _State(x, n_x, x, none, none, infinite, jnp.asarray(False))
 
     def _estimate(self, task: Task, x: Array) -> Array:
         """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
@@ -104,11 +102,9 @@ class GradientNewton(Solver):
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):
             return self.gradient_steps(task, state)
-        newton_turn = (state.count + (not self.eager)) % NEWTON_PERIOD == 0
+        newton_turn = (task.turn + (not self.eager)) % NEWTON_PERIOD == 0
         after = lax.cond(newton_turn, lambda: state, lambda: self.gradient_steps(task, state))
-        after = when(newton_turn | state.promising, lambda: self._newton_step(task, state), after)
-        # All copies of a batch have the same count, so that they share one branch.
-        return replace(after, count=state.count + 1)
+        return when(newton_turn | state.promising, lambda: self._newton_step(task, state), after)
 
     def _factorises(self, problem: Problem) -> bool:
         """Return whether there are Newton steps."""
@@ -159,7 +155,7 @@ class GradientNewton(Solver):
         # Differences of products are only rounding error near the solution.
         reliable = square > jnp.finfo(d.dtype).eps * inner(x, x)
         lipschitz = jnp.where(reliable, jnp.maximum(bound, curvature), bound)
-        return _State(x, n_x, y, momentum, lipschitz, state.count, state.best, jnp.asarray(False))
+        return _State(x, n_x, y, momentum, lipschitz, state.best, jnp.asarray(False))
 
     def _newton_step(self, task: Task, state: _State) -> _State:
         """Return the state after a Newton step, if that lowers the residual."""

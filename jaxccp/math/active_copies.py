@@ -1,0 +1,246 @@
+"""A loop whose copies leave the batch when they are done."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.custom_batching import custom_vmap
+from jaxtyping import Array, Bool, Int
+
+_Data = TypeVar("_Data")
+_State = TypeVar("_State")
+Leaves = Sequence[Array]
+Running = Callable[[Any, Any], Bool[Array, ""]]
+Turn = Callable[[Any, Any, Int[Array, ""]], Any]
+
+CPU_SLOTS, SLOTS = 16, 8192
+"""Number of copies that iterate together on a CPU and on other devices: so many that a turn spends
+its time on the copies and not on starting its operations."""
+FIRST_PASS = 1
+"""Turns of the first pass; each later one has twice as many."""
+
+
+def iterate(running: Running, turn: Turn, data: _Data, state: _State) -> _State:
+    """Return the state after as many turns as it needs.
+
+    The result is that of ``while running(data, state): state = turn(data, state, number)``. Under
+    ``vmap`` JAX would go on with all copies until the slowest is done. Here copies that are done
+    leave: in a pass all copies take a few turns, a fixed number of copies at a time, and those that
+    are not done go on to the next pass, which is longer. The body is compiled for one size.
+
+    Args:
+        running: whether a copy is not done, from the data and its state.
+        turn: the state after a turn, from the data, the state and the number of turns before it,
+            which is the same for all copies that iterate together. The results in the state of a
+            copy that is done must not change in further turns.
+        data: a pytree of all arrays that the two functions use and do not change.
+        state: a pytree of arrays to start from.
+    """
+    leaves, tree = jax.tree.flatten(data)
+
+    def still(leaves: Leaves, state: _State) -> Array:
+        return running(jax.tree.unflatten(tree, leaves), state)
+
+    def after(leaves: Leaves, state: _State, number: Array) -> _State:
+        return turn(jax.tree.unflatten(tree, leaves), state, number)
+
+    return _single(still, after)(leaves, state)
+
+
+def _single(running: Running, turn: Turn) -> Callable[[Leaves, _State], _State]:
+    """Return the loop of one copy."""
+
+    @custom_vmap
+    def loop(leaves: Leaves, state: _State) -> _State:
+        return _together(running, turn, leaves, state, jnp.int32(0), None)[1]
+
+    @loop.def_vmap
+    def _(size: int, mapped: list, leaves: Leaves, state: _State) -> tuple[_State, _State]:
+        def by_copy(x: Array, batched: bool) -> Array:
+            # Constants come as Python's numbers here.
+            return x if batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
+
+        state = jax.tree.map(by_copy, state, mapped[1])
+        found = _batched(running, turn, size, tuple(mapped[0]))(leaves, state)
+        return found, jax.tree.map(lambda _: True, found)
+
+    return loop
+
+
+def _batched(
+    running: Running, turn: Turn, size: int, own: tuple[bool, ...]
+) -> Callable[[Leaves, _State], _State]:
+    """Return the loop of a batch.
+
+    Args:
+        running: of one copy.
+        turn: of one copy.
+        size: number of copies.
+        own: which leaves of the data have a leading axis of copies.
+    """
+    axes = [0 if batched else None for batched in own]
+    running_all = jax.vmap(running, (axes, 0))
+    turn_all = jax.vmap(turn, (axes, 0, None))
+
+    @custom_vmap
+    def loop(leaves: Leaves, state: _State) -> _State:
+        shards = _shards(size)
+
+        def shard(leaves: Leaves, state: _State) -> _State:
+            return _shard(running_all, turn_all, leaves, own, state, size // shards)
+
+        if shards == 1:
+            return shard(leaves, state)
+
+        def split(x: Array) -> Array:
+            return x.reshape(shards, size // shards, *x.shape[1:])
+
+        leaves = [split(x) if batched else x for x, batched in zip(leaves, own, strict=True)]
+        state = jax.vmap(shard, (axes, 0))(leaves, jax.tree.map(split, state))
+        return jax.tree.map(lambda x: x.reshape(size, *x.shape[2:]), state)
+
+    @loop.def_vmap
+    def _(more: int, mapped: list, leaves: Leaves, state: _State) -> tuple[_State, _State]:
+        # A batch of batches is one batch.
+        def joined(x: Array, outer: bool, inner: bool) -> Array:
+            x = x if outer else jnp.asarray(x)[None]
+            x = x if inner else x[:, None]
+            rest = x.shape[2:]
+            return jnp.broadcast_to(x, (more, size, *rest)).reshape(more * size, *rest)
+
+        both = tuple(outer or inner for outer, inner in zip(mapped[0], own, strict=True))
+        leaves = [
+            joined(x, outer, inner) if outer or inner else x
+            for x, outer, inner in zip(leaves, mapped[0], own, strict=True)
+        ]
+        state = jax.tree.map(lambda x, outer: joined(x, outer, True), state, mapped[1])
+        found = _batched(running, turn, more * size, both)(leaves, state)
+        found = jax.tree.map(lambda x: x.reshape(more, size, *x.shape[1:]), found)
+        return found, jax.tree.map(lambda _: True, found)
+
+    return loop
+
+
+def _shards(size: int) -> int:
+    """Return the number of parts of a batch that keep their copies to themselves.
+
+    A batch that ``jit`` computes on several devices is divided between them; copies that went from
+    one to another would have to be sent. Within ``shard_map`` a device has its own batch.
+    """
+    count = jax.device_count()
+    alone = bool(jax.sharding.get_abstract_mesh().manual_axes) or size % count
+    return 1 if alone else count
+
+
+def _shard(
+    running: Running, turn: Turn, leaves: Leaves, own: tuple[bool, ...], state: _State, size: int
+) -> _State:
+    """Return the state of copies on one device.
+
+    Args:
+        running: flags of copies.
+        turn: of copies.
+        leaves: their data.
+        own: which leaves have an axis of copies.
+        state: their states.
+        size: number of copies.
+    """
+    slots = CPU_SLOTS if jax.default_backend() == "cpu" else SLOTS
+    if size <= slots:
+        return _together(running, turn, leaves, state, jnp.int32(0), None)[1]
+    return _in_passes(running, turn, leaves, own, state, size, slots)
+
+
+def _together(
+    running: Running,
+    turn: Turn,
+    leaves: Leaves,
+    state: _State,
+    number: Array,
+    last: Array | None,
+    counted: Array | bool = True,
+) -> tuple[Array, _State]:
+    """Return number of turns and state of copies that go on until all are done.
+
+    Args:
+        running: flags of all copies.
+        turn: of all copies.
+        leaves: their data.
+        state: their states.
+        number: turns so far.
+        last: number of turns to stop at; None is no limit.
+        counted: flags of the copies that are waited for.
+    """
+
+    def unfinished(carry: tuple[Array, _State]) -> Array:
+        flag = jnp.any(running(leaves, carry[1]) & counted)
+        return flag if last is None else flag & (carry[0] < last)
+
+    def body(carry: tuple[Array, _State]) -> tuple[Array, _State]:
+        return carry[0] + 1, turn(leaves, carry[1], carry[0])
+
+    return lax.while_loop(unfinished, body, (number, state))
+
+
+def _in_passes(
+    running: Running,
+    turn: Turn,
+    leaves: Leaves,
+    own: tuple[bool, ...],
+    state: _State,
+    size: int,
+    slots: int,
+) -> _State:
+    """Return the state of a batch after passes of growing length over the copies not yet done.
+
+    Args:
+        running: flags of copies.
+        turn: of copies.
+        leaves: their data.
+        own: which leaves have an axis of copies.
+        state: their states.
+        size: number of copies.
+        slots: number of copies that iterate together.
+    """
+    places = -(-size // slots) * slots
+    lanes = jnp.arange(slots)
+
+    def load(order: Array, waiting: Array, begin: Array, end: Array) -> Callable:
+        def run(carry: tuple[Array, _State]) -> tuple[Array, _State]:
+            at, state = carry
+            chosen = lax.dynamic_slice(order, (at,), (slots,))
+
+            def taken(x: Array) -> Array:
+                return x.at[chosen].get(mode="clip")
+
+            some = [taken(x) if batched else x for x, batched in zip(leaves, own, strict=True)]
+            counted = at + lanes < waiting
+            part = jax.tree.map(taken, state)
+            _, part = _together(running, turn, some, part, begin, end, counted)
+            # Places past the last copy are dropped.
+            state = jax.tree.map(
+                lambda x, y: x.at[chosen].set(y, mode="drop", unique_indices=True), state, part
+            )
+            return at + slots, state
+
+        return run
+
+    def one_pass(carry: tuple[Array, Array, Array, _State]) -> tuple[Array, Array, Array, _State]:
+        flags, begin, end, state = carry
+        waiting = jnp.sum(flags, dtype=jnp.int32)
+        rank = jnp.where(flags, jnp.cumsum(flags, dtype=jnp.int32) - 1, places)
+        order = (
+            jnp.full(places, size, jnp.int32)
+            .at[rank]
+            .set(jnp.arange(size, dtype=jnp.int32), mode="drop")
+        )
+        _, state = lax.while_loop(
+            lambda at: at[0] < waiting, load(order, waiting, begin, end), (jnp.int32(0), state)
+        )
+        return running(leaves, state), end, 3 * end - 2 * begin, state
+
+    flags = running(leaves, state)
+    start = flags, jnp.int32(0), jnp.int32(FIRST_PASS), state
+    return lax.while_loop(lambda carry: jnp.any(carry[0]), one_pass, start)[3]
