@@ -4,23 +4,34 @@
 
 Brax's ant and humanoid, whose feet alone collide (from the brax package, or the folder --assets),
 in float32. Programs are compiled several at a time and run one after the other; rows go to
-robots.csv beside this file (or --out) as they come, the table robots.md is made from them in the
-end. Steps are semi-implicit for both engines, one evaluation of the dynamics each.
+robots.csv beside this file (or --out) as they come, in place of those of the same program, and the
+table robots.md is made from all of them. Several processes may work on different robots or copies:
+they take turns on the device. Steps are semi-implicit for both engines, one evaluation of the
+dynamics each. With --device-loops XLA's loops go on without the host.
 """
 
 import argparse
 import csv
+import fcntl
 import importlib
 import importlib.metadata
 import importlib.util
+import os
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
+    " --xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL" * ("--device-loops" in sys.argv)
+)
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +40,7 @@ import numpy as np
 from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load
 from jaxccp.ccp import Law
 from jaxccp.io.mjcf.load import Loaded
+from jaxccp.math import active_copies
 from jaxccp.model import Model
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
@@ -46,10 +58,13 @@ TOLERANCE = 1e-4
 """[m/s]"""
 CONVERGED = (4, 10)
 """Iterations of MJX's Newton solver and of its line search with which it has converged."""
+SLOTS = active_copies.SLOTS
 TRIAL = 64
 """Copies of the run that tells how much room contacts need."""
 HERE = Path(__file__).resolve().parent
 LOCK = threading.Lock()
+TURN = Path(tempfile.gettempdir()) / "jaxccp_robots.lock"
+"""File that the process whose program runs has locked."""
 
 
 @dataclass
@@ -60,6 +75,8 @@ class Row:
     model: str
     engine: str
     copies: int
+    loops: str
+    """Where the conditions of loops are read: by the host, or on the device."""
     steps_per_second: float = float("nan")
     compile_seconds: float = float("nan")
     iterations: str = ""
@@ -109,8 +126,18 @@ def prepared(path: Path) -> tuple[Loaded, Model]:
     return loaded, fit_capacity(loaded.model, state, stepper, STEPS, None, command)
 
 
-def ours(path: Path, copies: int, law: Law, tolerance: float) -> tuple[Callable, tuple]:
-    """Return a program of steps, and what it starts from."""
+def ours(
+    path: Path, copies: int, law: Law, tolerance: float, together: bool = False
+) -> tuple[Any, tuple]:
+    """Return a program of steps, traced, and what it starts from.
+
+    Args:
+        path: of the robot's file.
+        copies: number of them.
+        law: the law of contact.
+        tolerance: residual at which iterations stop [m/s].
+        together: whether all copies iterate until the slowest is done.
+    """
     reference = mujoco.MjModel.from_xml_path(str(path))
     with LOCK:
         loaded, fitted = prepared(path)
@@ -130,16 +157,25 @@ def ours(path: Path, copies: int, law: Law, tolerance: float) -> tuple[Callable,
         return jax.lax.scan(one, carry, drive)
 
     carry = jax.jit(jax.vmap(lambda s: stepper.init(fitted, s)))(place(*starts(reference, copies)))
-    return many, (carry, drive)
+    with LOCK:
+        slots, active_copies.SLOTS = active_copies.SLOTS, copies if together else SLOTS
+        lowered = jax.jit(many).lower(carry, drive)
+        active_copies.SLOTS = slots
+    return lowered, (carry, drive)
 
 
-def theirs(path: Path, copies: int, iterations: tuple[int, int] | None) -> tuple[Callable, tuple]:
-    """Return MJX's program; ``iterations`` None: those that the file asks for."""
+def theirs(path: Path, copies: int, iterations: tuple[int, int]) -> tuple[Any, tuple]:
+    """Return MJX's program, traced, and what it starts from.
+
+    Args:
+        path: of the robot's file.
+        copies: number of them.
+        iterations: of its solver and of the line search in each.
+    """
     reference = mujoco.MjModel.from_xml_path(str(path))
     reference.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     reference.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    if iterations is not None:
-        reference.opt.iterations, reference.opt.ls_iterations = iterations
+    reference.opt.iterations, reference.opt.ls_iterations = iterations
     model = mjx.put_model(reference)
     blank = mjx.make_data(model)
     qpos, qvel = starts(reference, copies)
@@ -151,7 +187,8 @@ def theirs(path: Path, copies: int, iterations: tuple[int, int] | None) -> tuple
 
         return jax.lax.scan(one, state, drive)[0], ()
 
-    return many, (state, controls(reference, copies))
+    arguments = state, controls(reference, copies)
+    return jax.jit(many).lower(*arguments), arguments
 
 
 def measured(row: Row, program: Callable, arguments: tuple) -> Row:
@@ -184,22 +221,43 @@ def measured(row: Row, program: Callable, arguments: tuple) -> Row:
 def table(rows: list[dict[str, str]]) -> str:
     """Return the rows as Markdown."""
     lines = [
-        "| model | copies | engine | steps/s | compile [s] | iterations | unsolved [%] | "
+        "| model | copies | engine | loops | steps/s | compile [s] | iterations | unsolved [%] | "
         "residual, median; worst [m/s] | |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for row in sorted(rows, key=lambda r: (r["model"], int(r["copies"]), r["engine"])):
+    for row in sorted(rows, key=lambda r: (r["model"], int(r["copies"]), r["engine"], r["loops"])):
         residual = f"{float(row['residual_median']):.1e}; {float(row['residual_worst']):.1e}"
         unsolved = f"{float(row['unsolved_percent']):.2f}"
         if row["residual_median"] == "nan":
             residual = unsolved = "–"
         lines.append(
-            f"| {row['model']} | {row['copies']} | {row['engine']} | "
+            f"| {row['model']} | {row['copies']} | {row['engine']} | {row['loops']} | "
             f"{float(row['steps_per_second']):,.0f} | {float(row['compile_seconds']):.0f} | "
             f"{row['iterations'] or '–'} | "
             f"{unsolved} | {residual} | {row['note']} |"
         )
     return "\n".join(lines)
+
+
+def record(out: Path, row: Row, head: str) -> None:
+    """Write a row into the table of all, in place of that of the same program.
+
+    Args:
+        out: folder of the tables.
+        row: what a program did.
+        head: what the page says above the table.
+    """
+    path, new = out / "robots.csv", {name: str(value) for name, value in asdict(row).items()}
+    with open(path, newline="") if path.exists() else nullcontext([]) as file:
+        rows = list(csv.DictReader(file))
+    key = "device", "model", "engine", "copies", "loops"
+    rows = [old for old in rows if any(old[name] != new[name] for name in key)] + [new]
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(new))
+        writer.writeheader()
+        writer.writerows(rows)
+    here = [old for old in rows if old["device"] == new["device"]]
+    (out / "robots.md").write_text(f"{head}\n\n{table(here)}\n")
 
 
 def main() -> None:
@@ -209,21 +267,33 @@ def main() -> None:
     parser.add_argument("--copies", default="4096,65536,1024,16384")
     parser.add_argument("--assets", default="")
     parser.add_argument("--out", default=str(HERE))
+    parser.add_argument("--device-loops", action="store_true", help="loops without the host")
+    parser.add_argument("--engines", default="", help="names, separated by semicolons")
+    parser.add_argument("--threads", type=int, default=6, help="programs compiled at a time")
     parser.add_argument("--seconds", type=float, default=1e9, help="no new program after that")
     options = parser.parse_args()
     began, device = time.perf_counter(), jax.devices()[0].device_kind
+    loops = "device" if options.device_loops else "host"
     jobs: list[tuple[Row, Callable]] = []
     for copies in map(int, options.copies.split(",")):
         for name in options.models.split(","):
             path = asset(name, options.assets)
             engines: dict[str, Callable] = {
                 "jaxccp, ccp": lambda p=path, c=copies: ours(p, c, "ccp", TOLERANCE),
+                "jaxccp, ccp, together": lambda p=path, c=copies: ours(
+                    p, c, "ccp", TOLERANCE, True
+                ),
                 "MJX, 4 × 10": lambda p=path, c=copies: theirs(p, c, CONVERGED),
                 "MJX, 1 × 4": lambda p=path, c=copies: theirs(p, c, (1, 4)),
                 "jaxccp, ncp": lambda p=path, c=copies: ours(p, c, "ncp", TOLERANCE),
                 "jaxccp, no iterations": lambda p=path, c=copies: ours(p, c, "ccp", 1e9),
             }
-            jobs += [(Row(device, name, engine, copies), make) for engine, make in engines.items()]
+            wanted = options.engines.split(";")
+            jobs += [
+                (Row(device, name, engine, copies, loops), make)
+                for engine, make in engines.items()
+                if not options.engines or engine in wanted
+            ]
     versions = ", ".join(
         f"{p} {importlib.metadata.version(p)}" for p in ("jax", "mujoco", "mujoco-mjx")
     )
@@ -234,36 +304,36 @@ def main() -> None:
         if time.perf_counter() - began > options.seconds:
             return row, None, ()
         start = time.perf_counter()
-        function, arguments = make()
-        program = jax.jit(function).lower(*arguments).compile()
+        lowered, arguments = make()
+        program = lowered.compile()
         row.compile_seconds = time.perf_counter() - start
         return row, program, arguments
 
-    out, rows = Path(options.out), []
-    with ThreadPoolExecutor(6) as pool:
+    out, turn = Path(options.out), TURN.open("w")
+    with ThreadPoolExecutor(options.threads) as pool:
         waiting = [pool.submit(compiled, job) for job in jobs]
         for place, job in enumerate(waiting):
+            row = jobs[place][0]
             try:
                 row, program, arguments = job.result()
                 waiting[place] = None  # type: ignore[call-overload]
                 if program is None:
                     continue
+                fcntl.flock(turn, fcntl.LOCK_EX)
                 row = measured(row, program, arguments)
             except Exception as error:  # a program that fails says so in its row
-                row = jobs[place][0]
                 row.note = f"{type(error).__name__}: {str(error)[:80]}"
             del job
-            rows.append({name: str(value) for name, value in asdict(row).items()})
-            print(f"{time.perf_counter() - began:6.0f} s", rows[-1], flush=True)
-            with open(out / "robots.csv", "w", newline="") as file:
-                writer = csv.DictWriter(file, list(rows[0]))
-                writer.writeheader()
-                writer.writerows(rows)
-            (out / "robots.md").write_text(
-                f"# Robots on {device}\n\n`python experiments/devices/robots.py` · {versions} · "
-                f"{STEPS} steps a program after {LEAD * STEPS}, best of {REPEATS}; compilation by "
-                "the clock, several programs at a time\n\n" + table(rows) + "\n"
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            print(f"{time.perf_counter() - began:6.0f} s", row, flush=True)
+            record(
+                out,
+                row,
+                f"# Robots on {device}\n\n`python experiments/devices/robots.py` · "
+                f"{versions} · {STEPS} steps a program after {LEAD * STEPS}, best of {REPEATS}; "
+                "compilation by the clock, several programs at a time",
             )
+            fcntl.flock(turn, fcntl.LOCK_UN)
 
 
 if __name__ == "__main__":
