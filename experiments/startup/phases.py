@@ -29,7 +29,7 @@ keep_programs(sys.argv[1])
 lap("importing jax")
 import jax  # noqa: E402
 
-import jaxccp.cli.run_simulate  # noqa: E402, F401
+import jaxccp.cli.runs.run_simulate  # noqa: E402, F401
 from jaxccp.ccp import APGD  # noqa: E402
 from jaxccp.dynamics import EulerImplicitLinearized, rollout  # noqa: E402
 from jaxccp.scenes.library import SCENES  # noqa: E402

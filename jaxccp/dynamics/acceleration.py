@@ -19,7 +19,7 @@ from jaxccp.dynamics.rows.servo import coordinate_forces, explicit_forces
 from jaxccp.math import quaternion, safe
 from jaxccp.math.array_input import Floats, as_floats
 from jaxccp.math.linear3 import cross
-from jaxccp.model.kinematics import JointMotion, joint_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
 from jaxccp.math.jitted import jitted
-from jaxccp.model.kinematics import JointMotion, joint_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state

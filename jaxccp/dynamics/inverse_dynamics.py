@@ -20,7 +20,7 @@ from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family import FrameMap
-from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state

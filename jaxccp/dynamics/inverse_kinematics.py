@@ -13,7 +13,7 @@ from jaxccp.dynamics.inverse_dynamics import site_jacobian
 from jaxccp.dynamics.tangent import retract, tangent_names
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Floats
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state

@@ -14,7 +14,7 @@ from jaxccp.dynamics.stepper import StepLength, Stepper
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
 from jaxccp.math.array_input import Floats
-from jaxccp.model.kinematics import joint_motion, tree_motion
+from jaxccp.model.kinematics.joint_motion import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state

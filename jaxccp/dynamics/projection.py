@@ -17,7 +17,7 @@ from jaxccp.dynamics import reduced
 from jaxccp.dynamics.maximal import assemble
 from jaxccp.math import quaternion
 from jaxccp.model.family import Family, FrameMap, MassRoot
-from jaxccp.model.kinematics import joint_motion, tree_motion
+from jaxccp.model.kinematics.joint_motion import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state

@@ -8,7 +8,7 @@ from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.rows.law import linear_law
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math.linear3 import cross
-from jaxccp.model.kinematics import JointMotion, joint_frames
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -24,8 +24,8 @@ from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.model.family_frames import with_frames
-from jaxccp.model.forward_kinematics import forward_kinematics
-from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
+from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.state import Rotors, State
 from jaxccp.model.state_input import checked_state
@@ -135,9 +135,9 @@ def difference_by(
     """Return :func:`difference`, with joint coordinates computed by ``motion``.
 
     Args:
-        motion: :func:`jaxccp.model.kinematics.tree_motion` if the poses are known to agree with
-            ``joint_positions``, else ``joint_motion``, which computes the coordinates from the
-            poses.
+        motion: ``tree_motion`` if the poses are known to agree with ``joint_positions``, else
+            ``joint_motion``, which computes the coordinates from the poses (both of
+            :mod:`jaxccp.model.kinematics.joint_motion`).
         model: nv degrees of freedom.
         origin: the state at which the change starts.
         state: the state at which it ends.

@@ -7,9 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Int, PyTree
 
-_Data = TypeVar("_Data")
 _State = TypeVar("_State")
 Leaves = Sequence[Array]
 Running = Callable[[Any, Any], Bool[Array, ""]]
@@ -22,7 +21,7 @@ FIRST_PASS = 1
 """Turns of the first pass; each later one has twice as many."""
 
 
-def iterate(running: Running, turn: Turn, data: _Data, state: _State) -> _State:
+def iterate(running: Running, turn: Turn, data: PyTree, state: _State) -> _State:
     """Return the state after as many turns as it needs.
 
     The result is that of ``while running(data, state): state = turn(data, state, number)``. Under

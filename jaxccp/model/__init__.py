@@ -3,7 +3,6 @@
 from jaxccp.model.activation import Activation, Activations
 from jaxccp.model.actuator import Actuator, motor, position_servo, velocity_servo
 from jaxccp.model.family import Family, FamilyState, FrameMap, MassRoot
-from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.joints import (
     JOINTS,
     Ball,
@@ -19,7 +18,8 @@ from jaxccp.model.joints import (
     Spherical,
     Universal,
 )
-from jaxccp.model.kinematics import JointMotion, joint_motion
+from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import (
@@ -32,7 +32,6 @@ from jaxccp.model.model import (
     Shapes,
     Topology,
 )
-from jaxccp.model.routing import Routing, TendonMotion, Tendons
 from jaxccp.model.shapes import (
     SHAPES,
     Box,
@@ -55,6 +54,7 @@ from jaxccp.model.smooth import (
 from jaxccp.model.state import State
 from jaxccp.model.structure import effective_entries, with_structure
 from jaxccp.model.tendons import Coupling, Tendon, TendonPath, gear
+from jaxccp.model.tendons.routing import Routing, TendonMotion, Tendons
 
 __all__ = [
     "JOINTS",

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.content import ByContent, cached_table
 from jaxccp.model.joints.axis import Motion
-from jaxccp.model.routing import Routing
+from jaxccp.model.tendons.routing import Routing
 from jaxccp.names import index
 
 

@@ -10,14 +10,14 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.content import ByContent, cached_table
 from jaxccp.model.activation import Activations
-from jaxccp.model.dofs import Dofs, dofs
 from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid
+from jaxccp.model.kinematics.dofs import Dofs, dofs
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
-from jaxccp.model.routing import Tendons
 from jaxccp.model.sites import Sites
 from jaxccp.model.smooth import SmoothSurfaces, SmoothTopology
+from jaxccp.model.tendons.routing import Tendons
 from jaxccp.names import index
 
 ImpactTimes = Literal["bounces", "all"]

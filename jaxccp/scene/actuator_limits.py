@@ -8,7 +8,7 @@ import numpy as np
 from jaxccp.model.activation import Range
 from jaxccp.model.actuator import Actuator
 from jaxccp.model.tendons import Coupling
-from jaxccp.scene.tendon_tables import TendonSpec
+from jaxccp.scene.tables.tendon_tables import TendonSpec
 
 
 @dataclass

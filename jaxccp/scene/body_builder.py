@@ -9,11 +9,11 @@ from jaxccp.model.family import Family
 from jaxccp.model.material import Material
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.names import fresh, index
-from jaxccp.scene.body_tables import BodySpec
 from jaxccp.scene.check import finite_vector, inertia_matrix, positive, unit_quaternion
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.pair_builder import PairBuilder
-from jaxccp.scene.shape_tables import ShapeSpec
+from jaxccp.scene.tables.body_tables import BodySpec
+from jaxccp.scene.tables.shape_tables import ShapeSpec
 
 
 @dataclass

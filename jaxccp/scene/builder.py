@@ -14,15 +14,15 @@ from jaxccp.model.model import ContactSettings, ImpactTimes, Model, Topology
 from jaxccp.model.sites import Sites
 from jaxccp.model.smooth import SmoothLaws
 from jaxccp.model.state import State
-from jaxccp.scene.body_tables import body_table, initial_state
 from jaxccp.scene.check import finite_vector, nonnegative
 from jaxccp.scene.flexible_builder import FlexibleBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.joint_builder import JointBuilder
-from jaxccp.scene.joint_tables import joint_tables
 from jaxccp.scene.loop_closure import with_joint_positions
-from jaxccp.scene.shape_tables import pair_groups, shape_table, table_rows
-from jaxccp.scene.smooth_tables import smooth_surfaces, smooth_topology, split_pairs
+from jaxccp.scene.tables.body_tables import body_table, initial_state
+from jaxccp.scene.tables.joint_tables import joint_tables
+from jaxccp.scene.tables.shape_tables import pair_groups, shape_table, table_rows
+from jaxccp.scene.tables.smooth_tables import smooth_surfaces, smooth_topology, split_pairs
 
 WORLD = 0
 """Index of the world, the fixed body that every model begins with."""

@@ -16,9 +16,9 @@ from jaxccp.names import fresh, index
 from jaxccp.scene.actuator_limits import ActuatorSpec
 from jaxccp.scene.check import finite_vector, unit_quaternion
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, relative_frame
-from jaxccp.scene.joint_tables import JointSpec, axis_motions, axis_names
 from jaxccp.scene.pair_builder import PairBuilder
-from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
+from jaxccp.scene.tables.joint_tables import JointSpec, axis_motions, axis_names
+from jaxccp.scene.tables.tendon_tables import TendonSpec, checked_tendon
 
 
 @dataclass

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

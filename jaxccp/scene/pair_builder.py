@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from jaxccp.model.material import Material
 from jaxccp.names import index
-from jaxccp.scene.body_tables import BodySpec
-from jaxccp.scene.shape_tables import ShapeSpec
+from jaxccp.scene.tables.body_tables import BodySpec
+from jaxccp.scene.tables.shape_tables import ShapeSpec
 
 
 @dataclass

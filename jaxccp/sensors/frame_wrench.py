@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.math import quaternion
 from jaxccp.math.linear3 import cross
-from jaxccp.model.kinematics import joint_frames
+from jaxccp.model.kinematics.joint_motion import joint_frames
 from jaxccp.sensors.reading import Index, Reading, rotate_into
 
 

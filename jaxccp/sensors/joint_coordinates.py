@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
-from jaxccp.sensors.coordinate_addresses import address_range
+from jaxccp.sensors.coordinates.addresses import address_range
 from jaxccp.sensors.reading import Index, Reading
 
 

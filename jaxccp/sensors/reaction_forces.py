@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
-from jaxccp.model.kinematics import joint_frames
+from jaxccp.model.kinematics.joint_motion import joint_frames
 from jaxccp.sensors.reading import Index, Reading
 from jaxccp.sensors.zone import ray_hits
 

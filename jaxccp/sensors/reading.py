@@ -14,11 +14,11 @@ from jaxccp.dynamics.rows.row import Step
 from jaxccp.dynamics.rows.servo import actuator_forces
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import quaternion
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.sites import FrameMotion, Sites
 from jaxccp.model.state import State
-from jaxccp.sensors.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
 from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
 
 Index = np.ndarray

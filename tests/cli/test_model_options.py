@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from jaxccp.cli import app, run_check_gradients, run_view
+from jaxccp.cli import app
+from jaxccp.cli.runs import run_check_gradients, run_view
 
 pytest.importorskip("mujoco")
 

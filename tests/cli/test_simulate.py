@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jaxccp.ccp import Status
-from jaxccp.cli import app, run_simulate
+from jaxccp.cli import app
+from jaxccp.cli.runs import run_simulate
 from jaxccp.cli.simulation import Run
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized, energy, rollout

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import Geometry
 from jaxccp.model import ConvexMesh, Hull
-from jaxccp.scene.mesh_tables import hull_table
+from jaxccp.scene.tables.mesh_tables import hull_table
 
 CLOSE = 0.3
 """Contacts further apart than this [m] are of no interest to any test."""

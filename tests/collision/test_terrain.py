@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from jaxccp.collision import NO_CONTACT, Geometry
 from jaxccp.collision.kernels.terrain import terrain
 from jaxccp.model import HeightField
-from jaxccp.scene.mesh_tables import grid_table
+from jaxccp.scene.tables.mesh_tables import grid_table
 from tests.collision.pool import KINDS, Pool, along, motions, moved, placed, values
 from tests.collision.shape_pairs import cast, geometry, in_numpy, pick, reach, shapes
 

@@ -13,7 +13,7 @@ from jaxccp.collision.cores import core_table
 from jaxccp.collision.kernels.terrain import terrain
 from jaxccp.collision.kernels.terrain_sphere import terrain_sphere
 from jaxccp.model import HeightField
-from jaxccp.scene.mesh_tables import grid_table
+from jaxccp.scene.tables.mesh_tables import grid_table
 
 COUNT, HALF = 200, 1.0
 RADII = (0.02, 0.3)

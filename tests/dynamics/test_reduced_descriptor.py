@@ -26,7 +26,7 @@ from jaxccp.dynamics import describe, describe_step, matrices, reduced
 from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.flexible import NodalFamily
 from jaxccp.io import read_problem, write_system
-from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.kinematics.joint_motion import tree_motion
 from tests.ccp.compiled import solve
 
 H = 2e-3

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from typer.testing import CliRunner
 
 from jaxccp.cli import app
-from jaxccp.cli.run_identify import DATA, _errors_table, demo_tosses, true_values
+from jaxccp.cli.runs.run_identify import DATA, _errors_table, demo_tosses, true_values
 from jaxccp.identify import Method, Problem
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.cube.errors import Comparison, Errors, TossErrors

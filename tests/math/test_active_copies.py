@@ -91,8 +91,9 @@ def test_copies_that_are_done_cost_nothing() -> None:
     found = jax.jit(jax.vmap(count))(given)
     jax.effects_barrier()
     np.testing.assert_array_equal(found, given)
-    # Together they would take 60 turns of all; here all take 2, and an eighth takes the other 58.
-    assert 0 < len(computed) <= (2 * 8 + 60) * CPU_SLOTS
+    # Together they would take 60 turns of all. Here all take the 3 of two passes, and an eighth
+    # takes the other 57.
+    assert 0 < len(computed) <= (3 * 8 + 57) * CPU_SLOTS
 
 
 def test_batches_divided_between_devices() -> None:

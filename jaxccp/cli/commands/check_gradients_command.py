@@ -91,7 +91,7 @@ def check_gradients(
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
-    from jaxccp.cli.run_check_gradients import check_gradients_command
+    from jaxccp.cli.runs.run_check_gradients import check_gradients_command
 
     check_gradients_command(
         scene=scene,

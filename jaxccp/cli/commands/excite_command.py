@@ -80,7 +80,7 @@ def excite(
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
-    from jaxccp.cli.run_excite import excite_command
+    from jaxccp.cli.runs.run_excite import excite_command
 
     values = {name: value for name, value in settings.items() if value is not None}
     excite_command(model, parameters, limits, values, fit, out, as_json)

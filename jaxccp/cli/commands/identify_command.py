@@ -84,7 +84,7 @@ def identify(
         names_of_cube = cube_parameters(context.params, set_by_user, settings)
         keep_programs(cache)
         from jaxccp.ccp import SOLVERS
-        from jaxccp.cli.run_identify import CubeRequest, identify_cube
+        from jaxccp.cli.runs.run_identify import CubeRequest, identify_cube
         from jaxccp.identify.cube.fit import CubeSettings
 
         request = CubeRequest(
@@ -103,6 +103,6 @@ def identify(
         return
     request = model_request(context.params, set_by_user, settings)
     keep_programs(cache)
-    from jaxccp.cli.run_identify_model import identify_model_command
+    from jaxccp.cli.runs.run_identify_model import identify_model_command
 
     identify_model_command(request)

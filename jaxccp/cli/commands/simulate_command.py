@@ -121,7 +121,7 @@ def simulate(
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
-    from jaxccp.cli.run_simulate import simulate_command
+    from jaxccp.cli.runs.run_simulate import simulate_command
 
     simulate_command(
         scene=scene,

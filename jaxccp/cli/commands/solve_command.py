@@ -80,7 +80,7 @@ def solve(
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
-    from jaxccp.cli.run_solve import solve_command
+    from jaxccp.cli.runs.run_solve import solve_command
 
     solve_command(
         files=files,

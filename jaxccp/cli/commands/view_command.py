@@ -134,7 +134,7 @@ def view(
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
-    from jaxccp.cli.run_view import view_command
+    from jaxccp.cli.runs.run_view import view_command
 
     view_command(
         target=target,

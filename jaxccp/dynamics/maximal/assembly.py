@@ -21,7 +21,7 @@ from jaxccp.dynamics.maximal.partition import Partition, partition
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import quaternion
-from jaxccp.model.kinematics import JointMotion, joint_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from jaxccp.content import ByContent
 from jaxccp.dynamics.maximal.forest import Edge, Forest, forest
+from jaxccp.model.kinematics.spanning_tree import spanning_tree
 from jaxccp.model.model import Topology
-from jaxccp.model.tree import spanning_tree
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from jaxccp.dynamics.inertia import carry_spin, rotate_freely
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import row_reactions as through_joints
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

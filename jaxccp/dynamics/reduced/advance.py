@@ -14,8 +14,8 @@ from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.math import linear3, quaternion, safe
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family_frames import with_frames
-from jaxccp.model.forward_kinematics import forward_kinematics
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

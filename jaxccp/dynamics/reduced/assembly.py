@@ -17,7 +17,7 @@ from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.smooth import Resistance
-from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

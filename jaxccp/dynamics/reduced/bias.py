@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.screws import Screws, field_at
 from jaxccp.math.linear3 import cross
-from jaxccp.model.dofs import Dofs
+from jaxccp.model.kinematics.dofs import Dofs
 
 SMALL_ANGLE = 0.5
 """Rotation of a body in a step [rad] above which the velocity-product terms of its tree are

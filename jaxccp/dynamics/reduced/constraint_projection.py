@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.advance import integrate_poses
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.model.kinematics import JointMotion, tree_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -18,7 +18,7 @@ from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth import Resistance
 from jaxccp.model.family import FrameMap
-from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.screws import Screws
 from jaxccp.math.components import components, from_components
-from jaxccp.model.dofs import Dofs
+from jaxccp.model.kinematics.dofs import Dofs
 
 
 def mass_matrix(

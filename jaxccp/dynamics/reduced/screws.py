@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
-from jaxccp.model.dofs import Dofs
-from jaxccp.model.joint_chain import joint_chains
-from jaxccp.model.kinematics import joint_frames
+from jaxccp.model.kinematics.dofs import Dofs
+from jaxccp.model.kinematics.joint_chain import joint_chains
+from jaxccp.model.kinematics.joint_motion import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

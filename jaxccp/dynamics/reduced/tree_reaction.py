@@ -9,7 +9,7 @@ from jaxccp.dynamics.reaction import wrenches_through_rows
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math.linear3 import cross
-from jaxccp.model.kinematics import joint_frames
+from jaxccp.model.kinematics.joint_motion import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.reduced.velocities import Velocities
-from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model, Topology
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.dynamics.inertia import InverseRoot
-from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

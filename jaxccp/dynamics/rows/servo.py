@@ -10,7 +10,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import safe
 from jaxccp.model.activation import commands
 from jaxccp.model.linkage import Actuators
-from jaxccp.model.routing import polynomial
+from jaxccp.model.tendons.routing import polynomial
 
 
 def servo(step: Step) -> Rows:

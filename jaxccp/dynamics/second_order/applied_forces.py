@@ -18,10 +18,10 @@ from jaxccp.dynamics.second_order.configuration import (
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.math.linear3 import cross
-from jaxccp.model.kinematics import JointMotion, tree_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
-from jaxccp.model.routing import polynomial
 from jaxccp.model.state import State
+from jaxccp.model.tendons.routing import polynomial
 
 
 @dataclass(frozen=True)

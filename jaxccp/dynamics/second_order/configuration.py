@@ -10,8 +10,8 @@ from jaxccp.dynamics.reduced.advance import add_joint_coordinates
 from jaxccp.math import quaternion
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family_frames import with_frames
-from jaxccp.model.forward_kinematics import forward_kinematics
-from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -24,7 +24,7 @@ def integrate_configuration(
 
     Args:
         model: nv degrees of freedom, in the order of a step in reduced coordinates: of roots and
-            axes (:class:`jaxccp.model.dofs.Dofs`), then of families.
+            axes (:class:`jaxccp.model.kinematics.dofs.Dofs`), then of families.
         state: a state whose poses agree with its ``joint_positions``.
         displacement: velocities times 1 s [m, rad]. Roots turn by the exponential of a rotation
             vector (world axes), balls by that of one in the joint's axes, families as they advance.

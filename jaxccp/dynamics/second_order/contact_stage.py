@@ -24,7 +24,7 @@ from jaxccp.dynamics.second_order.mobility import Configuration, Mobility
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
 from jaxccp.math import quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
-from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

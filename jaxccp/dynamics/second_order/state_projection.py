@@ -10,7 +10,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.dynamics.projection import project
 from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.mobility import Configuration
-from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -18,7 +18,7 @@ from jaxccp.dynamics.reduced.constraint_projection import loop_errors_at
 from jaxccp.dynamics.statics import forces
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
-from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

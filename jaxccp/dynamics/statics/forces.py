@@ -15,7 +15,7 @@ from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.math import quaternion
 from jaxccp.model.family import Family, FamilyState
 from jaxccp.model.family_frames import with_frames
-from jaxccp.model.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

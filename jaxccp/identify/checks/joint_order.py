@@ -16,7 +16,7 @@ from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.starts import filled, smoothed
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.sensors.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
 
 SAMPLES = 128
 """Number of samples at which torques are compared."""

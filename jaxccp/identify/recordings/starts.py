@@ -10,8 +10,8 @@ from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import noise_of
 from jaxccp.identify.subject import Subject
 from jaxccp.math import quaternion
-from jaxccp.sensors.coordinate_addresses import Places, address_range
-from jaxccp.sensors.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.addresses import Places, address_range
+from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
 
 
 def displaced(

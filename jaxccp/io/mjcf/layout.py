@@ -10,10 +10,10 @@ from jaxccp.io.mjcf.elements.bodies import Frames, captured_bodies
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.flex.families import FlexFamily
 from jaxccp.model.model import Model
-from jaxccp.sensors.coordinate_addresses import Places, address_range
-from jaxccp.sensors.coordinate_dimensions import ordered_names
-from jaxccp.sensors.coordinate_layout import mujoco_coordinates
-from jaxccp.sensors.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.addresses import Places, address_range
+from jaxccp.sensors.coordinates.dimensions import ordered_names
+from jaxccp.sensors.coordinates.layout import mujoco_coordinates
+from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
 
 
 def layout(

@@ -16,7 +16,7 @@ from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN, to_matrix
-from jaxccp.scene.joint_tables import axis_names
+from jaxccp.scene.tables.joint_tables import axis_names
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""

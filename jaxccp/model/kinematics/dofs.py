@@ -134,7 +134,7 @@ def dofs(
         owner: joint of each axis [na].
         ball: mask of the axes that belong to a ball [na].
         tree: the tree joints, ordered from the root outwards, and whether the child of each is its
-            second body, as :func:`jaxccp.model.tree.spanning_tree` gives them.
+            second body, as :func:`jaxccp.model.kinematics.spanning_tree.spanning_tree` gives them.
         free: mask of the bodies that move [nb].
     """
     order, forwards = tree

@@ -11,11 +11,17 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.math import quaternion, small
 from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
-from jaxccp.model.joint_chain import Kinds, Pose, by_slot, chain, joint_chains
+from jaxccp.model.kinematics.joint_chain import (
+    Kinds,
+    Pose,
+    by_slot,
+    chain,
+    joint_chains,
+)
 from jaxccp.model.model import Model
-from jaxccp.model.routing import TendonMotion, tendon_motion
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
+from jaxccp.model.tendons.routing import TendonMotion, tendon_motion
 
 NEWTON_STEPS = 5
 """Newton steps of the search for the coordinates of a joint."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.model.routing import Routing, Tendons
 from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.model.tendons.functions import grouped
+from jaxccp.model.tendons.routing import Routing, Tendons
 from jaxccp.names import index
 
 

@@ -13,7 +13,7 @@ from jaxccp.collision.pairs import Pair, lookup
 from jaxccp.model.material import Material
 from jaxccp.model.model import PairGroup, Shapes
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
-from jaxccp.scene.mesh_tables import bounding_radius, grid_table, hull_table
+from jaxccp.scene.tables.mesh_tables import bounding_radius, grid_table, hull_table
 
 
 @dataclass

@@ -18,7 +18,7 @@ from jaxccp.model.smooth import (
     SmoothSurfaces,
     SmoothTopology,
 )
-from jaxccp.scene.shape_tables import PairFriction, ShapeSpec, pair_groups
+from jaxccp.scene.tables.shape_tables import PairFriction, ShapeSpec, pair_groups
 
 SPRINGS_AND_DASHPOTS = (
     "normal_stiffness",

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.model.model import Model
-from jaxccp.sensors.coordinate_addresses import Places
-from jaxccp.sensors.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.addresses import Places
+from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
 
 
 def mujoco_coordinates(model: Model) -> Coordinates:

@@ -11,12 +11,12 @@ from jaxccp.model.activation import Range
 from jaxccp.model.actuator import columns
 from jaxccp.model.coordinate import COMPLIANT, FORCES, Coordinate
 from jaxccp.model.joints import Axis, Ball, Joint
+from jaxccp.model.kinematics.spanning_tree import spanning_tree
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
-from jaxccp.model.routing import Tendons
-from jaxccp.model.tree import spanning_tree
+from jaxccp.model.tendons.routing import Tendons
 from jaxccp.scene.actuator_limits import ActuatorSpec, split_limits
 from jaxccp.scene.actuator_limits import sum_limit_table as limits_of_sums
-from jaxccp.scene.tendon_tables import TendonSpec, route_tendons
+from jaxccp.scene.tables.tendon_tables import TendonSpec, route_tendons
 
 
 @dataclass

@@ -11,7 +11,7 @@ from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
-from jaxccp.model.joint_chain import Pose, by_slot, joint_chains
+from jaxccp.model.kinematics.joint_chain import Pose, by_slot, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -37,7 +37,7 @@ def forward_kinematics(
     Args:
         model: a model with na axes.
         state: the state with the poses and twists of the roots
-            (:attr:`jaxccp.model.dofs.Dofs.roots`), which stay the same.
+            (:attr:`jaxccp.model.kinematics.dofs.Dofs.roots`), which stay the same.
         coordinate: coordinate of each axis [m, rad]; a ball has three, its rotation vector.
         rate: rate of each axis [m/s, rad/s]; 0 when None.
 

@@ -1,0 +1,1 @@
+"""Trees of joints: their degrees of freedom, coordinates, rates and motion."""

@@ -1,0 +1,1 @@
+"""The numbers that a builder has collected, as the arrays of a model."""

@@ -1,0 +1,1 @@
+"""MuJoCo's coordinates of any model: their order, dimensions and addresses."""
