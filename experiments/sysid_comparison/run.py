@@ -123,9 +123,11 @@ def _timed(function: Callable[[], None]) -> tuple[float, float]:
 
 
 def _bind(cores: int) -> None:
-    """Let this process and the threads it will start run on so many cores."""
+    """Let this process, with the threads that it has and will start, run on so many cores."""
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+        chosen = sorted(os.sched_getaffinity(0))[:cores]
+        for thread in os.listdir("/proc/self/task"):
+            os.sched_setaffinity(int(thread), chosen)
 
 
 def _peer_is_there() -> bool:
