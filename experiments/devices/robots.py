@@ -158,9 +158,8 @@ def ours(
 
     carry = jax.jit(jax.vmap(lambda s: stepper.init(fitted, s)))(place(*starts(reference, copies)))
     with LOCK:
-        slots, active_copies.SLOTS = active_copies.SLOTS, copies if together else SLOTS
+        active_copies.SLOTS = copies if together else SLOTS
         lowered = jax.jit(many).lower(carry, drive)
-        active_copies.SLOTS = slots
     return lowered, (carry, drive)
 
 
@@ -324,6 +323,7 @@ def main() -> None:
             except Exception as error:  # a program that fails says so in its row
                 row.note = f"{type(error).__name__}: {str(error)[:80]}"
             del job
+            # The table has its turn too, also after a program that failed before it had one.
             fcntl.flock(turn, fcntl.LOCK_EX)
             print(f"{time.perf_counter() - began:6.0f} s", row, flush=True)
             record(

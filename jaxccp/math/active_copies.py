@@ -53,7 +53,7 @@ def _single(running: Running, turn: Turn) -> Callable[[Leaves, _State], _State]:
 
     @custom_vmap
     def loop(leaves: Leaves, state: _State) -> _State:
-        return _together(running, turn, leaves, state, jnp.int32(0), None)[1]
+        return _together(running, turn, leaves, state)
 
     @loop.def_vmap
     def _(size: int, mapped: list, leaves: Leaves, state: _State) -> tuple[_State, _State]:
@@ -88,7 +88,7 @@ def _batched(
         shards = _shards(size)
 
         def shard(leaves: Leaves, state: _State) -> _State:
-            return _shard(running_all, turn_all, leaves, own, state, size // shards)
+            return _on_a_device(running_all, turn_all, leaves, own, state, size // shards)
 
         if shards == 1:
             return shard(leaves, state)
@@ -133,10 +133,41 @@ def _shards(size: int) -> int:
     return 1 if alone else count
 
 
-def _shard(
+def _together(
+    running: Running,
+    turn: Turn,
+    leaves: Leaves,
+    state: _State,
+    begin: Array | int = 0,
+    end: Array | None = None,
+    counted: Array | bool = True,
+) -> _State:
+    """Return the state of copies that go on until all are done.
+
+    Args:
+        running: flags of all copies.
+        turn: of all copies.
+        leaves: their data.
+        state: their states.
+        begin: turns so far.
+        end: number of turns to stop at; None is no limit.
+        counted: flags of the copies that are waited for.
+    """
+
+    def unfinished(carry: tuple[Array, _State]) -> Array:
+        flag = jnp.any(running(leaves, carry[1]) & counted)
+        return flag if end is None else flag & (carry[0] < end)
+
+    def body(carry: tuple[Array, _State]) -> tuple[Array, _State]:
+        return carry[0] + 1, turn(leaves, carry[1], carry[0])
+
+    return lax.while_loop(unfinished, body, (jnp.int32(begin), state))[1]
+
+
+def _on_a_device(
     running: Running, turn: Turn, leaves: Leaves, own: tuple[bool, ...], state: _State, size: int
 ) -> _State:
-    """Return the state of copies on one device.
+    """Return the state of a batch after passes of growing length over the copies not yet done.
 
     Args:
         running: flags of copies.
@@ -148,98 +179,34 @@ def _shard(
     """
     slots = CPU_SLOTS if jax.default_backend() == "cpu" else SLOTS
     if size <= slots:
-        return _together(running, turn, leaves, state, jnp.int32(0), None)[1]
-    return _in_passes(running, turn, leaves, own, state, size, slots)
-
-
-def _together(
-    running: Running,
-    turn: Turn,
-    leaves: Leaves,
-    state: _State,
-    number: Array,
-    last: Array | None,
-    counted: Array | bool = True,
-) -> tuple[Array, _State]:
-    """Return number of turns and state of copies that go on until all are done.
-
-    Args:
-        running: flags of all copies.
-        turn: of all copies.
-        leaves: their data.
-        state: their states.
-        number: turns so far.
-        last: number of turns to stop at; None is no limit.
-        counted: flags of the copies that are waited for.
-    """
-
-    def unfinished(carry: tuple[Array, _State]) -> Array:
-        flag = jnp.any(running(leaves, carry[1]) & counted)
-        return flag if last is None else flag & (carry[0] < last)
-
-    def body(carry: tuple[Array, _State]) -> tuple[Array, _State]:
-        return carry[0] + 1, turn(leaves, carry[1], carry[0])
-
-    return lax.while_loop(unfinished, body, (number, state))
-
-
-def _in_passes(
-    running: Running,
-    turn: Turn,
-    leaves: Leaves,
-    own: tuple[bool, ...],
-    state: _State,
-    size: int,
-    slots: int,
-) -> _State:
-    """Return the state of a batch after passes of growing length over the copies not yet done.
-
-    Args:
-        running: flags of copies.
-        turn: of copies.
-        leaves: their data.
-        own: which leaves have an axis of copies.
-        state: their states.
-        size: number of copies.
-        slots: number of copies that iterate together.
-    """
+        return _together(running, turn, leaves, state)
     places = -(-size // slots) * slots
-    lanes = jnp.arange(slots)
 
-    def load(order: Array, waiting: Array, begin: Array, end: Array) -> Callable:
-        def run(carry: tuple[Array, _State]) -> tuple[Array, _State]:
+    def one_pass(carry: tuple[Array, Array, Array, _State]) -> tuple[Array, Array, Array, _State]:
+        flags, begin, end, state = carry
+        waiting = jnp.sum(flags, dtype=jnp.int32)
+        rank = jnp.where(flags, jnp.cumsum(flags, dtype=jnp.int32) - 1, places)
+        copies = jnp.arange(size, dtype=jnp.int32)
+        # Places past the last copy that waits have a number that no copy has.
+        order = jnp.full(places, size, jnp.int32).at[rank].set(copies, mode="drop")
+
+        def load(carry: tuple[Array, _State]) -> tuple[Array, _State]:
             at, state = carry
             chosen = lax.dynamic_slice(order, (at,), (slots,))
 
             def taken(x: Array) -> Array:
                 return x.at[chosen].get(mode="clip")
 
+            def put(x: Array, part: Array) -> Array:
+                return x.at[chosen].set(part, mode="drop", unique_indices=True)
+
             some = [taken(x) if batched else x for x, batched in zip(leaves, own, strict=True)]
-            counted = at + lanes < waiting
             part = jax.tree.map(taken, state)
-            _, part = _together(running, turn, some, part, begin, end, counted)
-            # Places past the last copy are dropped.
-            state = jax.tree.map(
-                lambda x, y: x.at[chosen].set(y, mode="drop", unique_indices=True), state, part
-            )
-            return at + slots, state
+            part = _together(running, turn, some, part, begin, end, chosen < size)
+            return at + slots, jax.tree.map(put, state, part)
 
-        return run
-
-    def one_pass(carry: tuple[Array, Array, Array, _State]) -> tuple[Array, Array, Array, _State]:
-        flags, begin, end, state = carry
-        waiting = jnp.sum(flags, dtype=jnp.int32)
-        rank = jnp.where(flags, jnp.cumsum(flags, dtype=jnp.int32) - 1, places)
-        order = (
-            jnp.full(places, size, jnp.int32)
-            .at[rank]
-            .set(jnp.arange(size, dtype=jnp.int32), mode="drop")
-        )
-        _, state = lax.while_loop(
-            lambda at: at[0] < waiting, load(order, waiting, begin, end), (jnp.int32(0), state)
-        )
+        _, state = lax.while_loop(lambda at: at[0] < waiting, load, (jnp.int32(0), state))
         return running(leaves, state), end, 3 * end - 2 * begin, state
 
-    flags = running(leaves, state)
-    start = flags, jnp.int32(0), jnp.int32(FIRST_PASS), state
+    start = running(leaves, state), jnp.int32(0), jnp.int32(FIRST_PASS), state
     return lax.while_loop(lambda carry: jnp.any(carry[0]), one_pass, start)[3]
