@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.ccp.operators.factors import Factors
 from jaxccp.ccp.solution import DerivativeStatus, Status
+from jaxccp.math.implicit_root import RootFunction
 
 MAX_ITERATIONS = 30
 """Largest number of iterations."""
@@ -69,7 +71,7 @@ def find_root(
     change up to ``rounding`` that a new Jacobian does not reduce counts as converged.
 
     The derivative is that of the root, in forward and reverse mode: one linear solve with the
-    Jacobian there (``lax.custom_root``), whatever the iterations were. With multipliers, the
+    Jacobian there, whatever the iterations were. With multipliers, the
     entries before ``first``, the factors are slightly inexact, and the linear solve is refined
     once.
 
@@ -87,12 +89,9 @@ def find_root(
 
     # The iterations are separate from the derivative: with the root stored, reverse mode does not
     # iterate.
-    function, constants = jax.closure_convert(residual, guess)
-    # Traced once for the residual and its derivative.
-    function = jax.jit(function)
-    fixed_constants = [lax.stop_gradient(value) for value in constants]
+    function = RootFunction.of(residual, guess)
     final = _iterate(
-        lambda x: function(x, *fixed_constants),
+        function.without_derivative(),
         lax.stop_gradient(guess),
         tolerance,
         rounding,
@@ -100,12 +99,7 @@ def find_root(
         first,
     )
     x = checkpoint_name(final.x, IMPULSES)
-    x = lax.custom_root(
-        residual,
-        x,
-        lambda _, x: x,
-        lambda linear, y: _solve_linear(factorised, first, linear, y),
-    )
+    x = function.with_derivative(x, partial(_solve_linear, factorised, first))
     solved = (final.worst <= tolerance) | final.rounded
     status = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
     status = jnp.where(jnp.isfinite(final.worst), status, Status.NON_FINITE).astype(jnp.int32)
