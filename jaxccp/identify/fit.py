@@ -18,6 +18,7 @@ from jaxccp.identify.excitation.excite import excite, known_of
 from jaxccp.identify.excitation.limits import Limits
 from jaxccp.identify.excitation.result import Excitation
 from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.simulation.simulate import Simulate
 from jaxccp.identify.uncertainty.intervals import (
     Identifiability,
     Uncertainty,
@@ -61,8 +62,24 @@ class Fit:
 
     @cached_property
     def uncertainty(self) -> Uncertainty:
-        """Standard errors of the parameters."""
-        return uncertainty(self.problem.objective, self.point)
+        """Standard errors of the parameters, with the error of the steps where it is known."""
+        noise = uncertainty(self.problem.objective, self.point)
+        return noise if self.step_error is None else noise.with_systematic_error(self.step_error)
+
+    @cached_property
+    def step_error(self) -> Float[np.ndarray, " P"] | None:
+        """Error of the parameters that the last length of steps leaves; None unless the fit had
+        several.
+
+        Hard contact makes an error that is proportional to the length h of a step: having moved by
+        Δ from the steps H before, parameters have Δ h/(H − h) before them (Richardson 1911).
+        """
+        residuals = [case.residual for case in self.problem.cases]
+        pairs = [r.steps[-2:] for r in residuals if isinstance(r, Simulate) and len(r.steps) > 1]
+        if not pairs or not self.coarser:
+            return None
+        left = max(h / (longer - h) for longer, h in pairs)
+        return left * (self.values - self.coarser[-1].point.theta)
 
     @cached_property
     def identifiability(self) -> Identifiability:

@@ -191,11 +191,10 @@ class Problem:
     def _result(self, stages: tuple[Descent, ...], *notes: str) -> Fit:
         """Return the fit that descents ended at, with remarks about them."""
         fit = Fit(self, stages[-1], (*remarks(stages[-1]), *notes), stages[:-1])
-        several = any(len(getattr(case.residual, "steps", ())) > 1 for case in self.cases)
-        if not several or len(stages) < 2:
+        if fit.step_error is None:
             return fit
         before, error = stages[-2].point.theta, fit.uncertainty.standard_error
-        remark = step_remark(self.names, before, fit.values, error)
+        remark = step_remark(self.names, before, fit.values, fit.step_error, error)
         return replace(fit, notes=(*fit.notes, remark))
 
     def _still(self) -> tuple[np.ndarray, ...]:

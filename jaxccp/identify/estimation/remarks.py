@@ -42,19 +42,22 @@ def step_remark(
     names: Sequence[str],
     before: Float[np.ndarray, " P"],
     after: Float[np.ndarray, " P"],
+    step_error: Float[np.ndarray, " P"],
     standard_error: Float[np.ndarray, " P"],
 ) -> str:
-    """Return a sentence about how far shorter steps moved the parameters.
+    """Return a sentence about the parameter for which the length of steps matters most.
 
     Args:
         names: names of the parameters.
         before: values found with longer steps.
         after: values found with the shortest steps.
-        standard_error: standard errors of the latter.
+        step_error: error that these leave.
+        standard_error: standard errors that include it.
     """
-    off = np.abs(after - before) / np.maximum(standard_error, 1e-300)
-    worst = int(np.argmax(off))
+    share = np.abs(step_error) / np.maximum(standard_error, 1e-300)
+    worst = int(np.argmax(share))
     return (
-        f"The last, shorter steps moved the parameters by at most {off[worst]:.2g} standard errors "
-        f"({names[worst]}, from {before[worst]:.5g} to {after[worst]:.5g})."
+        f"The last, shorter steps moved {names[worst]} from {before[worst]:.5g} to "
+        f"{after[worst]:.5g}: its standard error, {standard_error[worst]:.2g}, includes "
+        f"{abs(step_error[worst]):.2g} that shorter ones yet would take away."
     )

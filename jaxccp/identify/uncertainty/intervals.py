@@ -1,7 +1,7 @@
 """Standard errors, and the combinations of parameters that recordings do not determine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -161,6 +161,18 @@ class Uncertainty:
     """The larger of the clustered standard error and that of independent noise."""
     freedoms: int
     """Degrees of freedom of Student's distribution: number of clusters minus one."""
+
+    def with_systematic_error(self, error: Float[np.ndarray, " P"]) -> "Uncertainty":
+        """Return standard errors that include an error of the parameters that noise does not
+        cause.
+
+        Args:
+            error: estimate of the error of each parameter, with its sign.
+        """
+        total = np.sqrt(self.standard_error**2 + error**2)
+        return replace(
+            self, covariance=self.covariance + np.outer(error, error), standard_error=total
+        )
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, " P"]:
         """Return the half width of the confidence interval at a level."""
