@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 MEASURED, BEFORE, AFTER = "#333333", "#d1603d", "#2f6690"
+DESCENTS = (BEFORE, AFTER, "#6a994e", "#8d6cab")
+"""Colours of the losses of successive descents."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _draw_changes(axes: Axes, changes: Sequence[Change]) -> None:
 
 def _draw_losses(axes: Axes, losses: Mapping[str, np.ndarray]) -> None:
     start = 0
-    for (name, values), colour in zip(losses.items(), cycle((BEFORE, AFTER)), strict=False):
+    for (name, values), colour in zip(losses.items(), cycle(DESCENTS), strict=False):
         axes.semilogy(start + np.arange(len(values)), values, color=colour, lw=0.6, alpha=0.5)
         window = max(1, len(values) // 10)
         smooth = np.convolve(values, np.ones(window) / window, mode="valid")
