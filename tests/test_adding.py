@@ -10,15 +10,18 @@ import pytest
 from jax import Array
 
 import jaxccp
-from jaxccp import Hinge, Material, ModelBuilder, Plane, Slide, Sphere, State
+from jaxccp import Hinge, Material, ModelBuilder, Plane, Prismatic, Slide, Sphere, State
 from jaxccp.collision import cores, pairs
 from jaxccp.collision.broad import BROAD, Candidates
 from jaxccp.collision.kernels.plane_contact import plane_sphere
 from jaxccp.dynamics import STEPPERS, Stepper, accelerations, forces, rollout
+from jaxccp.dynamics.rows import ROWS
+from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.stepper import step_length
 from jaxccp.identify import Parameter, Problem, Simulate, recording
 from jaxccp.model import SHAPES
 from jaxccp.model.joints import JOINTS
+from jaxccp.model.row_order import FAMILIES, RowFamily, row_order
 from jaxccp.model.shapes.shape import require_positive
 from jaxccp.model.smooth.normal import NORMAL
 from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw
@@ -119,6 +122,39 @@ def test_a_joint(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(model.topology.linkage.axes) == 2
     motion = accelerations(model, state)
     np.testing.assert_allclose(motion.body[1], [GRAVITY, 0, 0, 0, 0, 0], atol=1e-6)
+
+
+def catch(step: Step) -> Rows:
+    """Rows λ ≥ 0 ⟂ q̇⁺ + (q − lower − 0.2)/h ≥ 0: a second stop, 0.2 m before the lower limit."""
+    index = step.model.topology.linkage.lower
+    gap = step.coordinate[index] - step.model.axes.lower[index] - 0.2
+    zero = jnp.zeros_like(gap)
+    return Rows.rigid(*step.jacobian(index), gap / step.h, zero, zero + jnp.inf)
+
+
+@pytest.mark.parametrize(
+    "stepper",
+    [
+        jaxccp.EulerImplicitLinearized(0.01),
+        jaxccp.EulerImplicitLinearized(0.01, coordinates="maximal"),
+        jaxccp.Newmark(0.01),
+    ],
+    ids=lambda stepper: type(stepper).__name__,
+)
+def test_a_family_of_rows(stepper: Stepper, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What slides down comes to rest on the second stop, which bears its weight."""
+    along = RowFamily(lambda linkage: linkage.lower, lambda _: True, impulsive=True)
+    monkeypatch.setitem(FAMILIES, "catch", along)
+    monkeypatch.setitem(ROWS, "catch", catch)
+    builder = ModelBuilder(gravity=(0.0, 0.0, -GRAVITY))
+    body = builder.add_body(3.0, 0.01 * np.eye(3))
+    builder.add_joint(Prismatic((0.0, 0.0, 1.0), limits=(-1.0, 1.0)), WORLD, body, name="to a stop")
+    model, state = builder.build()
+    carry, _ = rollout(model, stepper.init(model, state), stepper, 100)
+    np.testing.assert_allclose(carry.state.joint_positions, [-0.8], atol=1e-5)
+    (row,) = row_order(model.topology.linkage).of("catch")
+    force = carry.warm_start.scalars[row] / stepper.h
+    np.testing.assert_allclose(force, 3.0 * GRAVITY, rtol=1e-4)
 
 
 def ball(**settings: object) -> tuple[jaxccp.Model, State]:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import Contacts, slots
 from jaxccp.model.model import Topology
+from jaxccp.model.row_order import row_order
 
 PER_SHAPE = 8
 """Number of impulses stored for each shape, in a model without a capacity for contacts."""
@@ -60,7 +61,7 @@ def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
         topology: the topology of the model.
         dtype: dtype of the impulses.
     """
-    rows = jnp.zeros(topology.linkage.rows, dtype)
+    rows = jnp.zeros(row_order(topology.linkage).count, dtype)
     width = 7 if topology.rolls else 4
     return WarmStart(ContactMemory.empty(cache_size(topology), width, dtype), rows, rows)
 

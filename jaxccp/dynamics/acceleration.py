@@ -21,6 +21,7 @@ from jaxccp.math.array_input import Floats, as_floats
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 from jaxccp.model.tendons.functions import force_and_slopes
@@ -146,7 +147,7 @@ def _constrained(
     """Solve M A = f + Jᵀλ with J A + J̇V + E λ = 0 for the accelerations A of the bodies."""
     topology, motion = step.model.topology, step.motion
     linkage = topology.linkage
-    rows, rigid = _rows(step, change, twist), linkage.n_bilateral
+    rows, rigid = _rows(step, change, twist), row_order(linkage).n_bilateral
     solver = equalities(rows, rows.whitened(root), rigid, partition(topology).forest)
     drift = rows.residual(jnp.zeros_like(rows.bias), rigid)
     body = root.apply(solver.solve(root.transpose(total), drift)[0])
@@ -162,24 +163,24 @@ def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     effect: springs, dampers and servos are applied forces here.
     """
     linkage, motion = step.model.topology.linkage, step.motion
-    tendons, rotors = linkage.routing.bilateral, linkage.compliant
-    servos = linkage.actuated[linkage.servos[~linkage.bounded]]
+    order = row_order(linkage)
+    indices = np.flatnonzero(order.equalities)
+    along = order.coordinate[indices][len(linkage.bilateral[0]) :]
     pairs = linkage.bodies[linkage.bilateral[0]]
-    coordinate_jacobian, bodies = step.jacobian(
-        np.concatenate([len(linkage.axes) + tendons, rotors, servos])
-    )
+    coordinate_jacobian, bodies = step.jacobian(along)
     padding = coordinate_jacobian.shape[1] - 2
     jacobian = jnp.concatenate(
         [jnp.pad(motion.bilateral, ((0, 0), (0, padding), (0, 0))), coordinate_jacobian]
     )
+    imposed = step.model.tendons.bilateral_acceleration(step.state.time)
+    motions = jnp.einsum("rbi,rbi->r", change.bilateral, twist[pairs])
     rates = jnp.concatenate([change.rate, change.tendon.rate])
-    drift = jnp.einsum("rbi,rbi->r", change.bilateral, twist[pairs])
-    zero = jnp.zeros(len(servos), drift.dtype)
-    imposed = step.model.tendons.bilateral_acceleration(step.state.time)[tendons]
-    drift = jnp.concatenate([drift, change.tendon.rate[tendons] - imposed, rates[rotors], zero])
-    armature = jnp.concatenate([step.model.axes.armature[rotors], zero])
-    rigid = jnp.zeros(linkage.n_bilateral, drift.dtype)
-    stiffness, free = jnp.concatenate([rigid, armature]), jnp.full_like(drift, jnp.inf)
+    drift = jnp.concatenate([motions, rates[along]])
+    of_tendon = np.isin(indices, order.of("tendon"))
+    drift = drift.at[of_tendon].add(-imposed[linkage.routing.bilateral])
+    armature = jnp.concatenate([jnp.zeros_like(motions), step.model.axes.armature[along]])
+    stiffness = jnp.where(np.isin(indices, order.of("spring")), armature, 0.0)
+    free = jnp.full_like(drift, jnp.inf)
     rows = Rows.rigid(
         jacobian,
         jnp.concatenate([np.pad(pairs, ((0, 0), (0, padding))), bodies]),

@@ -10,6 +10,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_frames
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -33,7 +34,8 @@ def row_reactions(
         lam: impulses of the rows [N s, N m s].
         h: length of the step [s].
     """
-    return wrenches_through_rows(model, state, rows, model.topology.linkage.row_owner, lam, h)
+    owner = row_order(model.topology.linkage).owner
+    return wrenches_through_rows(model, state, rows, owner, lam, h)
 
 
 def wrenches_through_rows(
@@ -90,12 +92,12 @@ def tendon_forces(
     if motion is None or not linkage.routing.tendons:
         return jnp.zeros(0, lam.dtype)
     # The row of an upper limit has the opposite sign, the row of a servo is scaled by its gear.
-    sense = jnp.asarray(linkage.row_sense, lam.dtype)
-    gears = model.actuators.gear[linkage.servos]
-    sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(gears)
+    order = row_order(linkage)
+    sense = jnp.asarray(order.sense, lam.dtype)
+    sense = sense.at[order.of("servo")].set(model.actuators.gear[linkage.servos])
     step = Step(model, state, motion, h, jnp.zeros_like(model.actuators.gear))
     force = linear_law(step).force[len(linkage.axes) :]
-    return force.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
+    return force.at[order.tendon].add(sense * lam / h, mode="drop")
 
 
 def contact_wrenches(

@@ -14,7 +14,7 @@ from jaxccp.names import index
 
 @dataclass(frozen=True, eq=False)
 class Linkage(ByContent):
-    """The static data of joints, tendons and actuators: what they connect, and their scalar rows.
+    """The static data of joints, tendons and actuators: what they connect.
 
     A coordinate belongs to an axis or to a tendon: first come the na axes, then the nt tendons.
     """
@@ -89,90 +89,10 @@ class Linkage(ByContent):
         """Joints that close loops."""
         return np.setdiff1d(np.arange(len(self.joints)), self.tree[0])
 
-    @cached_table
-    def loop_rows(self) -> np.ndarray:
-        """Bilateral scalar rows of joints that close loops and of tendons with an imposed
-        length."""
-        tendons = np.arange(len(self.bilateral[0]), self.n_bilateral)
-        return np.concatenate([np.flatnonzero(np.isin(self.bilateral[0], self.loops)), tendons])
-
-    @cached_table
-    def loop_and_tendon_rows(self) -> np.ndarray:
-        """All scalar rows of joints that close loops and of tendons; :attr:`loop_rows` come
-        first."""
-        return np.flatnonzero(np.isin(self.row_owner, [*self.loops, len(self.joints)]))
-
     @property
     def linked(self) -> bool:
         """True if the model has any joint or tendon."""
         return bool(self.joints or self.routing.tendons)
-
-    @property
-    def n_bilateral(self) -> int:
-        """The number of bilateral scalar rows, which come before all others: those of joints, then
-        those of tendons with an imposed length."""
-        return len(self.bilateral[0]) + len(self.routing.bilateral)
-
-    @property
-    def rows(self) -> int:
-        """The number of scalar rows."""
-        return len(self.row_owner)
-
-    @cached_table
-    def row_owner(self) -> np.ndarray:
-        """Joint of each scalar row; the number of joints for a row along a tendon."""
-        coordinates = self._row_coordinate[len(self.bilateral[0]) :]
-        tendons = np.full(len(self.routing.tendons), len(self.joints))
-        return np.concatenate(
-            [self.bilateral[0], np.concatenate([self.owner, tendons])[coordinates]]
-        )
-
-    @cached_table
-    def row_tendon(self) -> np.ndarray:
-        """Tendon of each scalar row; the number of tendons for a row that belongs to a joint."""
-        tendon = self._row_coordinate - len(self.axes)
-        return np.where(tendon < 0, len(self.routing.tendons), tendon)
-
-    def rows_on(self, bodies: np.ndarray) -> np.ndarray:
-        """Return a mask of the scalar rows that act on any of the bodies in the mask ``bodies``."""
-        joints = np.append(np.any(bodies[self.bodies], axis=1), False)
-        tendons = np.append(np.any(bodies[self.routing.bodies], axis=1), False)
-        return joints[self.row_owner] | tendons[self.row_tendon]
-
-    @cached_table
-    def row_sense(self) -> np.ndarray:
-        """1 for each scalar row whose velocity is q̇, and −1 for upper limits, whose velocity is
-        −q̇."""
-        first = len(self.bilateral[0]) + sum(
-            map(len, (self.routing.bilateral, self.compliant, self.lower))
-        )
-        sense = np.ones(self.rows)
-        sense[first : first + len(self.upper)] = -1
-        return sense
-
-    @cached_table
-    def _row_coordinate(self) -> np.ndarray:
-        """Coordinate that each scalar row acts along; -1 for the constrained motions of joints."""
-        limited = (self.lower, self.upper, self.balls)
-        coordinates = (self.compliant, *limited, self.dry_friction, self.actuated[self.servos])
-        none = np.full(len(self.bilateral[0]), -1)
-        return np.concatenate([none, len(self.axes) + self.routing.bilateral, *coordinates]).astype(
-            int
-        )
-
-    @cached_table
-    def equalities(self) -> np.ndarray:
-        """Mask of the scalar rows that are equalities; the others have bounds."""
-        bounded = sum(map(len, (self.lower, self.upper, self.balls, self.dry_friction)))
-        return np.concatenate(
-            [
-                np.ones(
-                    len(self.bilateral[0]) + len(self.routing.bilateral) + len(self.compliant), bool
-                ),
-                np.zeros(bounded, bool),
-                ~self.bounded,
-            ]
-        )
 
     def joint(self, name: str) -> int:
         """Return the index of a joint by name."""

@@ -4,7 +4,8 @@ import jax
 import numpy as np
 
 from jaxccp.dynamics.contact.contact_data import ContactData, Mode
-from jaxccp.model import Linkage, Model, State
+from jaxccp.model import Model, State
+from jaxccp.model.row_order import row_order
 from jaxccp.testing.motion import Path
 
 GAP = 1e-7
@@ -50,7 +51,10 @@ def modes(model: Model, path: Path) -> dict[str, int]:
         for mode in step_modes or {"free"}:
             counts[mode] = counts.get(mode, 0) + 1
     linkage = model.topology.linkage
-    limited = np.abs(np.asarray(path.scalars)[:, limit_rows(linkage)]) > MIN_IMPULSE
+    limited = (
+        np.abs(np.asarray(path.scalars)[:, row_order(linkage).of("lower", "upper", "ball")])
+        > MIN_IMPULSE
+    )
     present = {
         "limit": int(limited.any(axis=1).sum()),
         "loop": count * bool(len(linkage.loops)),
@@ -74,12 +78,6 @@ def shape_pairs(model: Model, path: Path) -> tuple[str, ...]:
         kinds = [np.array(topology.shapes)[topology.shape_body == body] for body in pair]
         pairs |= {"-".join(sorted((str(a), str(b)))) for a in kinds[0] for b in kinds[1]}
     return tuple(sorted(pairs))
-
-
-def limit_rows(linkage: Linkage) -> slice:
-    """Return the indices of the scalar rows of limits."""
-    first = linkage.n_bilateral + len(linkage.compliant)
-    return slice(first, first + len(linkage.lower) + len(linkage.upper) + len(linkage.balls))
 
 
 def _pressing_contacts(data: ContactData, step: int) -> np.ndarray:

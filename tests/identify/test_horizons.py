@@ -83,6 +83,7 @@ def test_shorter_steps_come_last_and_their_effect_is_said():
     (note,) = fit.notes
     assert f"from {coarse:.5g} to {fine:.5g}" in note and "shorter steps" in note
     # An estimate for hard contact, of first order in h, is on the safe side of a leapfrog.
+    assert fit.step_error is not None
     assert fit.step_error == pytest.approx((fine - coarse) / 4)
     assert abs(fine - TRUE) < abs(fit.step_error[0]) < fit.uncertainty.standard_error[0]
 

@@ -23,6 +23,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import quaternion
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -61,7 +62,7 @@ def assemble(
     acceleration = root.apply(root.transpose(total_force(model, state, step, force)))
     free_velocity = jnp.where(free, state.twist + h * acceleration, 0.0)
 
-    topology, rigid = model.topology, model.topology.linkage.n_bilateral
+    topology, rigid = model.topology, row_order(model.topology.linkage).n_bilateral
     all_rows, parts, eliminated = rows, None, None
     free_impulses = jnp.zeros(0, state.position.dtype)
     if eliminate and motion is not None:

@@ -9,6 +9,7 @@ from jaxccp.content import ByContent
 from jaxccp.dynamics.maximal.forest import Edge, Forest, forest
 from jaxccp.model.kinematics.spanning_tree import spanning_tree
 from jaxccp.model.model import Topology
+from jaxccp.model.row_order import row_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +42,18 @@ def partition(topology: Topology) -> Partition:
 
 def _partition(topology: Topology) -> Partition:
     linkage, free = topology.linkage, topology.free
-    eliminated = np.flatnonzero(linkage.equalities)
-    owners = linkage.row_owner[eliminated]
+    rows = row_order(linkage)
+    eliminated = np.flatnonzero(rows.equalities)
+    owners = rows.owner[eliminated]
     edges = []
     no_loops = np.zeros(len(linkage.bodies), bool)
     tree = spanning_tree(linkage.bodies, ~topology.movable, topology.family_frames, no_loops)
     for joint, forwards in zip(*tree, strict=True):
         ends = linkage.bodies[joint]
-        rows = np.flatnonzero(owners == joint)
-        edges.append(Edge(int(ends[int(forwards)]), int(ends[1 - int(forwards)]), forwards, rows))
+        of_joint = np.flatnonzero(owners == joint)
+        child, parent = int(ends[int(forwards)]), int(ends[1 - int(forwards)])
+        edges.append(Edge(child, parent, forwards, of_joint))
     with_parent = {edge.body for edge in edges}
     rooted = [int(b) for b in np.unique(linkage.bodies) if free[b] and b not in with_parent]
     order = forest(edges, rooted, len(eliminated), free)
-    return Partition(eliminated, np.flatnonzero(~linkage.equalities), order)
+    return Partition(eliminated, np.flatnonzero(~rows.equalities), order)

@@ -11,6 +11,7 @@ from jaxccp.dynamics.reduced.advance import integrate_poses
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -56,7 +57,7 @@ def correct_loop_errors(
         families=tuple(old + new for old, new in zip(outcome.families, families, strict=True)),
         twist=outcome.twist + system.velocities.twists(velocity),
         transport_velocity=transport(velocity),
-        scalars=outcome.scalars.at[system.topology.linkage.loop_rows].add(impulses),
+        scalars=outcome.scalars.at[row_order(system.topology.linkage).loop_rows].add(impulses),
     )
 
 
@@ -79,7 +80,5 @@ def loop_errors_at(model: Model, motion: JointMotion, time: Float[Array, ""]) ->
         motion: motion of joints and tendons.
         time: time for which lengths are imposed [s].
     """
-    tendons = model.topology.linkage.routing.bilateral
-    lengths = model.tendons.bilateral_length(time)
-    errors = jnp.concatenate([motion.error, (motion.tendon.length - lengths)[tendons]])
-    return errors[model.topology.linkage.loop_rows]
+    stretch = motion.tendon.length - model.tendons.bilateral_length(time)
+    return row_order(model.topology.linkage).along_loops(motion.error, stretch)

@@ -20,6 +20,7 @@ from jaxccp.dynamics.smooth import Resistance
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -85,11 +86,12 @@ def solve_free_motion(
     momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
 
     all_rows = coordinate_rows(step)
-    compliant, rows = (all_rows.select(part - linkage.n_bilateral) for part in row_parts(topology))
+    order = row_order(topology.linkage)
+    compliant, rows = (all_rows.select(part - order.n_bilateral) for part in row_parts(topology))
     loop_and_tendon_rows = None
-    if len(linkage.loop_and_tendon_rows):
+    if len(order.loop_and_tendon_rows):
         loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(
-            linkage.loop_and_tendon_rows
+            order.loop_and_tendon_rows
         )
     matrix = effective_mass(screws_, state, mass, compliant)
     momentum_ = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
@@ -108,8 +110,8 @@ def solve_free_motion(
     half_step_bias = 0.5 * h * momentum_rate(screws_, before, state.position, mass, rate, h)
     free = velocities.whiten(momentum_ - velocities.pull(half_step_bias))
     loop_constraints = None
-    if loop_and_tendon_rows is not None and len(linkage.loop_rows):
-        rigid = loop_and_tendon_rows.select(np.arange(len(linkage.loop_rows)))
+    if loop_and_tendon_rows is not None and len(order.loop_rows):
+        rigid = loop_and_tendon_rows.select(np.arange(len(order.loop_rows)))
         loop_constraints, free = solve_loops(model, state, rigid, velocities, free)
     return FreeMotion(
         screws=screws_,

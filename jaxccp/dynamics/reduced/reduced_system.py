@@ -21,6 +21,7 @@ from jaxccp.dynamics.reduced.velocity_rows import (
 )
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.model.model import Topology
+from jaxccp.model.row_order import row_order
 
 
 @jax.tree_util.register_dataclass
@@ -98,10 +99,11 @@ class ReducedSystem:
         )
         soft, bounded = row_parts(self.topology)
         linkage = self.topology.linkage
-        all_scalars = jnp.zeros(linkage.rows, lam.dtype).at[bounded].set(scalars)
+        all_scalars = jnp.zeros(row_order(linkage).count, lam.dtype).at[bounded].set(scalars)
         all_scalars = all_scalars.at[soft].set(-compliant_impulses)
         if self.loop_constraints is not None:
-            all_scalars = all_scalars.at[linkage.loop_rows].set(self.loop_constraints.impulses(lam))
+            loop_impulses = self.loop_constraints.impulses(lam)
+            all_scalars = all_scalars.at[row_order(linkage).loop_rows].set(loop_impulses)
         _trees, *families = self.velocities.split(velocity)
         return Outcome(
             twist,
@@ -119,7 +121,7 @@ class ReducedSystem:
         if self.loop_and_tendon_rows is None:
             return jnp.zeros_like(self.momentum)
         return self.loop_and_tendon_rows.wrenches(
-            scalars[self.topology.linkage.loop_and_tendon_rows], len(self.momentum)
+            scalars[row_order(self.topology.linkage).loop_and_tendon_rows], len(self.momentum)
         )
 
     def twists(self, velocity: Float[Array, " nv+l"]) -> Float[Array, "nb 6"]:

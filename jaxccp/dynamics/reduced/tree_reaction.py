@@ -11,6 +11,7 @@ from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import joint_frames
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -71,8 +72,7 @@ def tree_reactions(
     if not len(linkage.loops):
         return total
     assert loop_and_tendon_rows is not None
-    owner, force = (
-        linkage.row_owner[linkage.loop_and_tendon_rows],
-        scalars[linkage.loop_and_tendon_rows],
-    )
+    order = row_order(linkage)
+    rows = order.loop_and_tendon_rows
+    owner, force = order.owner[rows], scalars[rows]
     return total + wrenches_through_rows(model, state, loop_and_tendon_rows, owner, force, 1.0)

@@ -9,6 +9,7 @@ from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model, Topology
+from jaxccp.model.row_order import row_order, rows_on
 
 
 def rows_of_contacts(
@@ -27,9 +28,9 @@ def rows_of_contacts(
 def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the scalar rows that are in M̂, and of those that remain in the
     problem: rows with bounds or between families."""
-    linkage = topology.linkage
-    soft = linkage.equalities & ~linkage.rows_on(topology.family_frames)
-    not_bilateral = np.arange(linkage.rows) >= linkage.n_bilateral
+    order = row_order(topology.linkage)
+    soft = order.equalities & ~rows_on(topology.linkage, topology.family_frames)
+    not_bilateral = np.arange(order.count) >= order.n_bilateral
     return np.flatnonzero(soft & not_bilateral), np.flatnonzero(~soft & not_bilateral)
 
 

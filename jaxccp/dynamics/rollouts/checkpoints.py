@@ -11,6 +11,7 @@ from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.dynamics.inertia import TURNS
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 from jaxccp.scene import contact_capacity
 
@@ -88,4 +89,5 @@ def _divisors(number: int) -> list[int]:
 def _rows(model: Model) -> int:
     """Return the largest possible number of rows in the problem of a step."""
     topology = model.topology
-    return topology.linkage.rows + (6 if topology.rolls else 3) * contact_capacity(model)
+    scalars = row_order(topology.linkage).count
+    return scalars + (6 if topology.rolls else 3) * contact_capacity(model)

@@ -1,4 +1,4 @@
-"""Scalar rows of the problem by family, one file each; a new one is a file and a line here."""
+"""Scalar rows of the problem by family, one file each."""
 
 from collections.abc import Callable
 
@@ -12,32 +12,38 @@ from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import servo
 from jaxccp.dynamics.rows.spring import spring
 from jaxccp.dynamics.rows.tendon_length import tendon
+from jaxccp.model.row_order import FAMILIES
 
-BILATERAL = (bilateral, tendon)
-"""Families of equality rows that forbid motion: joints and tendons of given length."""
-COORDINATE = (spring, lower, upper, ball, friction, servo)
-"""Families of rows along coordinates, in the order of the multipliers, which follow those of
-:data:`BILATERAL`. The number of all rows is :attr:`jaxccp.model.linkage.Linkage.rows`."""
+ROWS: dict[str, Callable[[Step], Rows]] = {
+    "joint": bilateral,
+    "tendon": tendon,
+    "spring": spring,
+    "lower": lower,
+    "upper": upper,
+    "ball": ball,
+    "friction": friction,
+    "servo": servo,
+}
+"""Function that makes the rows of each family of :data:`jaxccp.model.row_order.FAMILIES`."""
 
 
 def scalar_rows(step: Step) -> Rows:
-    """Return the rows of all families: those of :data:`BILATERAL`, then those of
-    :data:`COORDINATE`."""
-    return _joined(step, BILATERAL + COORDINATE)
+    """Return the rows of all families in their order."""
+    return _joined(step, list(FAMILIES))
 
 
 def bilateral_rows(step: Step) -> Rows:
     """Return the rows of joints and of tendons of given length."""
-    return _joined(step, BILATERAL)
+    return _joined(step, [name for name, family in FAMILIES.items() if family.bilateral])
 
 
 def coordinate_rows(step: Step) -> Rows:
     """Return the rows along axes and tendons: springs, limits, dry friction and servos."""
-    return _joined(step, COORDINATE)
+    return _joined(step, [name for name, family in FAMILIES.items() if not family.bilateral])
 
 
-def _joined(step: Step, families_: tuple[Callable[[Step], Rows], ...]) -> Rows:
-    parts_ = [rows(step) for rows in families_]
+def _joined(step: Step, families: list[str]) -> Rows:
+    parts_ = [ROWS[name](step) for name in families]
     width = max(rows.bodies.shape[1] for rows in parts_)
     parts_ = [rows.widened(width) for rows in parts_]
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), *parts_)

@@ -20,6 +20,7 @@ from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order, rows_on
 from jaxccp.model.state import State
 from jaxccp.model.tendons.routing import polynomial
 
@@ -117,9 +118,9 @@ def applied_forces(
     generalised_force = generalised_force + jnp.concatenate(
         [jnp.zeros(model.topology.dofs.count), *family_forces]
     )
-    imposed = model.tendons.bilateral_acceleration(state.time)[linkage.routing.bilateral]
-    loops = len(linkage.loop_rows) - len(imposed)
-    constraint_bias = constraint_bias.at[loops:].add(-imposed)
+    motions = jnp.zeros(len(linkage.bilateral[0]), velocity.dtype)
+    imposed = model.tendons.bilateral_acceleration(state.time)
+    constraint_bias = constraint_bias - row_order(linkage).along_loops(motions, imposed)
     return AppliedForces(
         at=configuration,
         velocity=velocity,
@@ -144,9 +145,9 @@ def _rate_biases(
         later = integrate_configuration(model, state, time * velocity, velocity)
         motion = tree_motion(model, later)
         loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, later.twist[pairs])
-        tendon_rates = motion.tendon.rate[linkage.routing.bilateral]
         rates = jnp.concatenate([motion.rate, motion.tendon.rate])
-        return later.twist, rates, jnp.concatenate([loop_rates, tendon_rates])[linkage.loop_rows]
+        row_rates = row_order(linkage).along_loops(loop_rates, motion.tendon.rate)
+        return later.twist, rates, row_rates
 
     return jax.jvp(rates_at, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]
 
@@ -169,5 +170,5 @@ def compliant_family_coordinates(model: Model) -> np.ndarray:
     """Return the indices of the coordinates with a spring, damper or rotor that frames of families
     move."""
     topology, linkage = model.topology, model.topology.linkage
-    on_families = linkage.rows_on(topology.family_frames)[linkage.n_bilateral :]
-    return linkage.compliant[on_families[: len(linkage.compliant)]]
+    springs = row_order(linkage).of("spring")
+    return linkage.compliant[rows_on(linkage, topology.family_frames)[springs]]

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.derivative import Gradient
@@ -25,8 +24,8 @@ from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
 from jaxccp.math import quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.model.kinematics.joint_motion import tree_motion
-from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 MIDDLE = 0.5
@@ -35,15 +34,7 @@ MIDDLE = 0.5
 
 def has_impulses(model: Model) -> bool:
     """Tell whether a model has limits or dry friction, or can have contacts."""
-    return bool(model.topology.pairs) or len(bounded_rows(model.topology.linkage)) > 0
-
-
-def bounded_rows(linkage: Linkage) -> np.ndarray:
-    """Return the indices of the scalar rows of limits and dry friction; all other rows are smooth
-    forces."""
-    first = linkage.n_bilateral + len(linkage.compliant)
-    many = (linkage.lower, linkage.upper, linkage.balls, linkage.dry_friction)
-    return first + np.arange(sum(map(len, many)))
+    return bool(model.topology.pairs) or len(row_order(model.topology.linkage).impulsive) > 0
 
 
 @dataclass(frozen=True)
@@ -104,8 +95,8 @@ class ContactStage:
         # Projection undoes penetration, not the velocities.
         unrecovered = model.with_recovery_speed(0.0)
         step = Step(unrecovered, state, start.at.motion, h, control, middle.coordinates)
-        which = bounded_rows(topology.linkage) - topology.linkage.n_bilateral
-        rows = coordinate_rows(step).select(which)
+        order = row_order(topology.linkage)
+        rows = coordinate_rows(step).select(order.impulsive - order.n_bilateral)
         contacts, distant = detect_with_distant(with_rates, state, gradient)
         return ContactStage(start, contacts, distant, middle, mobility, stiff_mobility, rows, h)
 
@@ -117,7 +108,8 @@ class ContactStage:
             scalars: guess of the rows' impulses.
         """
         still = jnp.zeros_like(self.start.velocity)
-        closing = jnp.zeros(len(self.middle.model.topology.linkage.loop_rows), still.dtype)
+        loop_rows = row_order(self.middle.model.topology.linkage).loop_rows
+        closing = jnp.zeros(len(loop_rows), still.dtype)
         return Impulses(scalars, world, still, still, still, closing)
 
     def problem(

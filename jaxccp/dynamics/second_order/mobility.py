@@ -20,6 +20,7 @@ from jaxccp.math.saddle import Saddle
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -107,7 +108,7 @@ class Configuration:
         else:
             matrix = effective_mass(self.screws, state, mass, self._compliant(h))
         velocities = self.jacobians.with_mass_root(model, state, matrix, 0.0 if h is None else h)
-        if not len(model.topology.linkage.loop_rows):
+        if not len(row_order(model.topology.linkage).loop_rows):
             return Mobility(velocities, None)
         return Mobility(velocities, loop_saddle(model, state, self.closing(), velocities))
 
@@ -131,7 +132,8 @@ class Configuration:
 
     def closing(self) -> Rows:
         """Return the loop and tendon rows on the bodies; their bias is not meaningful."""
-        return bilateral_rows(self.step(1.0)).select(self.model.topology.linkage.loop_rows)
+        loop_rows = row_order(self.model.topology.linkage).loop_rows
+        return bilateral_rows(self.step(1.0)).select(loop_rows)
 
     def step(self, h: Array | float, control: Float[Array, " nm"] | None = None) -> Step:
         """Return the inputs of rows over the bodies, for a step of ``h`` [s]."""
@@ -146,5 +148,5 @@ class Configuration:
 
     def _compliant(self, h: Array | float) -> Rows:
         soft, _ = row_parts(self.model.topology)
-        first: int = self.model.topology.linkage.n_bilateral
+        first: int = row_order(self.model.topology.linkage).n_bilateral
         return coordinate_rows(self.reduced_step(h)).select(np.asarray(soft) - first)

@@ -13,6 +13,7 @@ from jaxccp.dynamics.second_order.applied_forces import AppliedForces
 from jaxccp.dynamics.second_order.bordered_band import BorderedBand, Product
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, solve_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -54,7 +55,7 @@ class NewtonVariables:
             frames = np.flatnonzero(topology.family == index)
             coupled.append(first + family.moving(np.flatnonzero(np.isin(frames, pairs))))
             first += len(family_state.v)
-        n_multipliers, trees = len(topology.linkage.loop_rows), topology.dofs.count
+        n_multipliers, trees = len(row_order(topology.linkage).loop_rows), topology.dofs.count
         coupled = tuple(map(int, np.concatenate(coupled)))
         arrow = BorderedBand(n_multipliers + trees, first, max(reaches), coupled, n_multipliers)
         if not arrow.is_narrow:

@@ -20,13 +20,14 @@ from jaxccp.dynamics.rows.law import linear_law
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.rows.servo import actuator_forces as servo_forces
 from jaxccp.dynamics.rows.servo import rate_independent
-from jaxccp.dynamics.second_order.contact_stage import ContactStage, bounded_rows
+from jaxccp.dynamics.second_order.contact_stage import ContactStage
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, rotors_on_families
 from jaxccp.dynamics.step_report import StepReport, step_report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import Rotors, State
 
 
@@ -141,7 +142,6 @@ def row_forces(
     model, step = end.at.model, end.at.step(0.0, control)
     linkage, axes = model.topology.linkage, model.axes
     law = linear_law(step)
-    compliant = linkage.compliant
     resisting = (
         axes.stiffness * (step.coordinate - axes.rest) + axes.armature * end.coordinate_acceleration
     )
@@ -151,13 +151,13 @@ def row_forces(
         resisting = resisting - surplus
     applied = rate_independent(model.actuators)
     servos = jnp.where(applied, 0.0, servo_forces(step))[linkage.servos]
-    loop_forces, bounded = end.loop_forces, jnp.zeros(len(bounded_rows(linkage)), servos.dtype)
+    order, loop_forces = row_order(linkage), end.loop_forces
+    forces = jnp.zeros(order.count, servos.dtype)
     if impulses is not None:
-        loop_forces, bounded = loop_forces + impulses.loop_impulses / h, impulses.scalars / h
-    bilateral_forces = (
-        jnp.zeros(linkage.n_bilateral, servos.dtype).at[linkage.loop_rows].set(loop_forces)
-    )
-    return jnp.concatenate([bilateral_forces, -resisting[compliant], bounded, servos])
+        loop_forces = loop_forces + impulses.loop_impulses / h
+        forces = forces.at[order.impulsive].set(impulses.scalars / h)
+    forces = forces.at[order.loop_rows].set(loop_forces).at[order.of("servo")].set(servos)
+    return forces.at[order.of("spring")].set(-resisting[linkage.compliant])
 
 
 def end_reactions(
@@ -185,14 +185,10 @@ def end_reactions(
         - applied
         - wrench
     )
-    loop_and_tendon_rows = None
-    if len(linkage.loop_and_tendon_rows):
-        loop_and_tendon_rows = scalar_rows(end.at.step(1.0, control)).select(
-            linkage.loop_and_tendon_rows
-        )
-        needed = needed - loop_and_tendon_rows.wrenches(
-            scalars[linkage.loop_and_tendon_rows], len(needed)
-        )
+    loop_and_tendon_rows, indices = None, row_order(linkage).loop_and_tendon_rows
+    if len(indices):
+        loop_and_tendon_rows = scalar_rows(end.at.step(1.0, control)).select(indices)
+        needed = needed - loop_and_tendon_rows.wrenches(scalars[indices], len(needed))
     return tree_reactions(model, state, needed, loop_and_tendon_rows, scalars)
 
 

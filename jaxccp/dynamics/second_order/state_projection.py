@@ -12,6 +12,7 @@ from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -44,16 +45,16 @@ def project_state(
     """
     after, statistics = project(model, state, 1, solver, stop, plain(gradient), True, h)
     after = integrate_configuration(model, after, jnp.zeros_like(velocity), velocity)
-    linkage = model.topology.linkage
-    if not len(linkage.loop_rows):
+    linkage, order = model.topology.linkage, row_order(model.topology.linkage)
+    if not len(order.loop_rows):
         return after, velocity, statistics
     motion = tree_motion(model, after)
     mobility = Configuration.of(model, after, motion).mobility()
     assert mobility.saddle is not None
-    pairs, tendons = linkage.bodies[linkage.bilateral[0]], linkage.routing.bilateral
+    pairs = linkage.bodies[linkage.bilateral[0]]
     loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, after.twist[pairs])
-    rate = motion.tendon.rate[tendons] - model.tendons.bilateral_rate(after.time)[tendons]
-    rate_error = jnp.concatenate([loop_rates, rate])[linkage.loop_rows]
+    tendon_rates = motion.tendon.rate - model.tendons.bilateral_rate(after.time)
+    rate_error = order.along_loops(loop_rates, tendon_rates)
     zero = jnp.zeros_like(velocity)[:, None]
     change, _ = mobility.saddle.solve(zero, rate_error[:, None])
     velocity = velocity + mobility.velocities.unwhiten(change[:, 0])

@@ -20,6 +20,7 @@ from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order, rows_on
 from jaxccp.model.state import State
 
 VANISHING = 0.1
@@ -46,7 +47,8 @@ def has_constraints(model: Model) -> bool:
         model: the model.
     """
     linkage = model.topology.linkage
-    return bool(len(linkage.loop_rows)) or bool(linkage.rows_on(model.topology.family_frames).any())
+    on_families = rows_on(linkage, model.topology.family_frames)
+    return len(row_order(linkage).loop_rows) > 0 or bool(on_families.any())
 
 
 def balance_forces(model: Model, state: State, multipliers: Float[Array, " m"]) -> Balance:

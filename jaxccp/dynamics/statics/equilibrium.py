@@ -14,6 +14,7 @@ from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.dynamics.statics import constraints, forces, newton_step
 from jaxccp.math import trees
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
@@ -52,7 +53,7 @@ class _Constraints:
         if not constraints.has_constraints(model):
             return None
         h = jnp.asarray(FIRST_STEP, state.position.dtype)
-        force = jnp.zeros(len(model.topology.linkage.loop_rows), h.dtype)
+        force = jnp.zeros(len(row_order(model.topology.linkage).loop_rows), h.dtype)
         shape, _ = jax.eval_shape(newton_step.factorise, model, state, force, h)
         return _Constraints(
             force, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)

@@ -18,7 +18,7 @@ from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.applied_forces import applied_forces
 from jaxccp.dynamics.second_order.configuration import integrate_configuration
-from jaxccp.dynamics.second_order.contact_stage import ContactStage, bounded_rows, has_impulses
+from jaxccp.dynamics.second_order.contact_stage import ContactStage, has_impulses
 from jaxccp.dynamics.second_order.contact_stage_problem import Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport, find_root
 from jaxccp.dynamics.second_order.newton_variables import NewtonVariables
@@ -39,6 +39,7 @@ from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.activation import later
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
@@ -158,7 +159,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             )
 
         stage = ContactStage.of(model, start, before, h, soft, self.gradient)
-        rows = bounded_rows(model.topology.linkage)
+        rows = row_order(model.topology.linkage).impulsive
         guesses = recall(carry.warm_start, stage.contacts)
         prior = stage.no_impulses(guesses.impulses, guesses.scalars[rows])
 
@@ -198,7 +199,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         velocity = end.velocity
         after = integrate_configuration(model, inputs_at_end, end.displacement, velocity)
         projected = None
-        if contact_result is not None or len(model.topology.linkage.loop_rows):
+        if contact_result is not None or len(row_order(model.topology.linkage).loop_rows):
             after, velocity, projected = project_state(
                 model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )

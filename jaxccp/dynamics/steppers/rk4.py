@@ -13,7 +13,6 @@ from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.configuration import displacement_rate, integrate_configuration
-from jaxccp.dynamics.second_order.contact_stage import bounded_rows
 from jaxccp.dynamics.second_order.newton import NewtonReport
 from jaxccp.dynamics.second_order.smooth_motion import advance_memory, check_smooth, smooth_motion
 from jaxccp.dynamics.second_order.smooth_report import end_memory, report_smooth_step, with_rotors
@@ -24,6 +23,7 @@ from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_len
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.activation import later
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
@@ -117,7 +117,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         velocity = start + velocity_change
         after = integrate_configuration(model, inputs_at(h), displacement, velocity)
         projected = None
-        if len(model.topology.linkage.loop_rows):
+        if len(row_order(model.topology.linkage).loop_rows):
             after, velocity, projected = project_state(
                 model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )
@@ -151,4 +151,3 @@ def _check(model: Model) -> None:
             + (f" (and {len(violations) - 1} more of other kinds)" if len(violations) > 1 else "")
             + ': take "hht", "trapezoidal", "generalised-alpha" or "newmark", or "euler"'
         )
-    assert not len(bounded_rows(linkage))

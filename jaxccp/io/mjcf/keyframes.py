@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model import Model, State
+from jaxccp.model.row_order import row_order
 from jaxccp.scene.loop_closure import LoopClosureError, with_joint_positions
 from jaxccp.sensors import Coordinates
 
@@ -90,7 +91,7 @@ def note_open_keyframes(
         keys: the keyframes by name.
         report: the report.
     """
-    if not len(model.topology.linkage.loop_rows):
+    if not len(row_order(model.topology.linkage).loop_rows):
         return
     for name, key in keys.items():
         try:

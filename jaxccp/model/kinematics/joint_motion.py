@@ -24,7 +24,8 @@ from jaxccp.model.state_input import checked_state
 from jaxccp.model.tendons.routing import TendonMotion, tendon_motion
 
 NEWTON_STEPS = 5
-"""Newton steps of the search for the coordinates of a joint."""
+"""Largest number of Newton steps of the search for the coordinates of a joint; one is enough where
+the coordinates are those of the poses already."""
 
 
 @jax.tree_util.register_dataclass
@@ -214,6 +215,7 @@ def _motion(
     solved = kinds.hinge | kinds.slide
     count = initial.shape[0]
     identity = jnp.eye(count, dtype=initial.dtype)
+    rounding = float(jnp.finfo(initial.dtype).eps) ** 0.5
 
     def at(q: Array) -> tuple[Array, Array]:
         """Return the Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
@@ -227,13 +229,21 @@ def _motion(
         columns, error = at(q)
         return jnp.where(solved, -columns.T @ error, q)
 
-    def newton(_, q: Array) -> Array:
+    def newton(current: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        q, _, number = current
         columns, error = at(q)
         step = small.solve(_gram(columns, solved), (columns.T @ error)[:, None])[:, 0]
-        return jnp.where(solved, q + step, 0.0)
+        step = jnp.where(solved, step, 0.0)
+        return jnp.where(solved, q + step, 0.0), jnp.max(jnp.abs(step)), number + 1
+
+    def unconverged(current: tuple[Array, Array, Array]) -> Array:
+        # The error after a step of Newton's method is about the square of the step.
+        _, step, number = current
+        return (step > rounding) & (number < NEWTON_STEPS)
 
     def search(_, q: Array) -> Array:
-        return lax.fori_loop(0, NEWTON_STEPS, newton, q)
+        infinite = jnp.full((), jnp.inf, q.dtype)
+        return lax.while_loop(unconverged, newton, (q, infinite, jnp.int32(0)))[0]
 
     def tangent(linear, y: Array) -> Array:
         # The inverse itself, so that the operation on y can be transposed.
