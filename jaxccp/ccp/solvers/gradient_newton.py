@@ -24,6 +24,10 @@ NEWTON_DECREASE = 0.5
 POWER_ITERATIONS = 8
 """Products spent on the first estimate of the largest eigenvalue."""
 
+MAX_UNROLLED = 8
+"""Number of gradient steps up to which they are compiled one by one; of more, so many make the body
+of a loop."""
+
 INERTIA = 3.0
 """Step k since the extrapolation restarted is extrapolated by k / (k + 3), which is Nesterov's
 sequence to first order (Chambolle & Dossal, J. Optim. Theory Appl. 166, 2015) without its roots.
@@ -145,8 +149,9 @@ class GradientNewton(Solver):
 
         initial = (state.x, state.y, state.momentum, state.y, state.n_x)
         # Unrolled: a loop copies its state and counts, which takes 50 % longer.
+        unroll = True if self.steps <= MAX_UNROLLED else MAX_UNROLLED
         x, y, momentum, start, n_start = lax.fori_loop(
-            0, self.steps, gradient_step, initial, unroll=True
+            0, self.steps, gradient_step, initial, unroll=unroll
         )
         n_x = scaling.delassus.apply(x)
         d = x - start
