@@ -91,7 +91,7 @@ class RowOrder(ByContent):
         """Return the indices of the rows of these families."""
         return np.flatnonzero(np.isin(self.family, [self.families.index(f) for f in families]))
 
-    def along_loops(
+    def loop_row_values(
         self, joints: Float[Array, " m"], tendons: Float[Array, " nt"]
     ) -> Float[Array, " k"]:
         """Return numbers along :attr:`loop_rows`, such as errors or rates.

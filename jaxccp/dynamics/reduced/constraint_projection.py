@@ -81,4 +81,4 @@ def loop_errors_at(model: Model, motion: JointMotion, time: Float[Array, ""]) ->
         time: time for which lengths are imposed [s].
     """
     stretch = motion.tendon.length - model.tendons.bilateral_length(time)
-    return row_order(model.topology.linkage).along_loops(motion.error, stretch)
+    return row_order(model.topology.linkage).loop_row_values(motion.error, stretch)

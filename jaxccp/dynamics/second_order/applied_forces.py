@@ -120,7 +120,7 @@ def applied_forces(
     )
     motions = jnp.zeros(len(linkage.bilateral[0]), velocity.dtype)
     imposed = model.tendons.bilateral_acceleration(state.time)
-    constraint_bias = constraint_bias - row_order(linkage).along_loops(motions, imposed)
+    constraint_bias = constraint_bias - row_order(linkage).loop_row_values(motions, imposed)
     return AppliedForces(
         at=configuration,
         velocity=velocity,
@@ -146,7 +146,7 @@ def _rate_biases(
         motion = tree_motion(model, later)
         loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, later.twist[pairs])
         rates = jnp.concatenate([motion.rate, motion.tendon.rate])
-        row_rates = row_order(linkage).along_loops(loop_rates, motion.tendon.rate)
+        row_rates = row_order(linkage).loop_row_values(loop_rates, motion.tendon.rate)
         return later.twist, rates, row_rates
 
     return jax.jvp(rates_at, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]

@@ -54,7 +54,7 @@ def project_state(
     pairs = linkage.bodies[linkage.bilateral[0]]
     loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, after.twist[pairs])
     tendon_rates = motion.tendon.rate - model.tendons.bilateral_rate(after.time)
-    rate_error = order.along_loops(loop_rates, tendon_rates)
+    rate_error = order.loop_row_values(loop_rates, tendon_rates)
     zero = jnp.zeros_like(velocity)[:, None]
     change, _ = mobility.saddle.solve(zero, rate_error[:, None])
     velocity = velocity + mobility.velocities.unwhiten(change[:, 0])
