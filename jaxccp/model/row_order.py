@@ -89,7 +89,8 @@ class RowOrder(ByContent):
 
     def of(self, *families: str) -> np.ndarray:
         """Return the indices of the rows of these families."""
-        return np.flatnonzero(np.isin(self.family, [self.families.index(f) for f in families]))
+        numbers = [self.families.index(family) for family in families]
+        return np.flatnonzero(np.isin(self.family, numbers)).astype(np.int32)
 
     def loop_row_values(
         self, joints: Float[Array, " m"], tendons: Float[Array, " nt"]
