@@ -7,7 +7,6 @@ from functools import partial
 import jax
 from jax import lax
 from jax.core import eval_jaxpr
-from jax.extend.core import Jaxpr
 from jaxtyping import Array, Float
 
 Linear = Callable[[Float[Array, " n"]], Float[Array, " n"]]
@@ -18,8 +17,8 @@ Linear = Callable[[Float[Array, " n"]], Float[Array, " n"]]
 class RootFunction:
     """A function whose root is sought, traced once, with all that it depends on as arguments."""
 
-    jaxpr: Jaxpr
-    """The operations."""
+    call: Callable[..., Array]
+    """The function of its argument and the constants."""
     constants: list[Array]
     """Arrays that the function refers to, besides its argument."""
 
@@ -32,12 +31,13 @@ class RootFunction:
             like: an argument of it.
         """
         closed = jax.make_jaxpr(function)(like)
-        return RootFunction(closed.jaxpr, closed.consts)
+        call = jax.jit(lambda x, *constants: eval_jaxpr(closed.jaxpr, constants, x)[0])
+        return RootFunction(call, closed.consts)
 
     def without_derivative(self) -> Callable:
         """Return the function with constants that have no derivative, for iterations."""
         constants = [lax.stop_gradient(value) for value in self.constants]
-        return lambda x: _call(self.jaxpr, x, *constants)
+        return lambda x: self.call(x, *constants)
 
     def with_derivative(
         self, root: Float[Array, " n"], solve: Callable[[Linear, Array], Array]
@@ -49,24 +49,19 @@ class RootFunction:
             solve: returns the x with linear(x) = y for ``linear`` and y. It is linear in y, can be
                 transposed if reverse mode is to work, and refers to no traced array.
         """
-        return _attach(self.jaxpr, solve, lax.stop_gradient(root), self.constants)
-
-
-@partial(jax.jit, static_argnums=0)
-def _call(jaxpr: Jaxpr, x: Array, *constants: Array) -> Array:
-    return eval_jaxpr(jaxpr, constants, x)[0]
+        return _attach(self.call, solve, lax.stop_gradient(root), self.constants)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _attach(jaxpr: Jaxpr, solve: Callable, root: Array, constants: list[Array]) -> Array:
+def _attach(call: Callable, solve: Callable, root: Array, constants: list[Array]) -> Array:
     return root
 
 
 @_attach.defjvp
-def _attach_jvp(jaxpr: Jaxpr, solve: Callable, primals: tuple, tangents: tuple):
+def _attach_jvp(call: Callable, solve: Callable, primals: tuple, tangents: tuple):
     root, constants = primals
     # Through attach again, so that second derivatives include the change of the root.
-    root = _attach(jaxpr, solve, root, constants)
-    change = jax.jvp(lambda c: _call(jaxpr, root, *c), (constants,), (tangents[1],))[1]
-    linear = jax.linearize(lambda x: _call(jaxpr, x, *constants), root)[1]
+    root = _attach(call, solve, root, constants)
+    change = jax.jvp(lambda c: call(root, *c), (constants,), (tangents[1],))[1]
+    linear = jax.linearize(lambda x: call(x, *constants), root)[1]
     return root, solve(linear, -change)
