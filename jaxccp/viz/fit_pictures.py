@@ -191,7 +191,7 @@ def loss_picture(losses: Sequence[float]) -> Figure:
     figure = _figure(6.0, 2.6)
     axes = figure.subplots()
     axes.semilogy(range(len(losses)), losses, "o-", color=SIMULATED, ms=4, lw=1.4)
-    axes.set(xlabel="iteration", ylabel="loss")
+    axes.set(xlabel="iteration", ylabel="loss (−log-likelihood)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _bare(axes)
     return figure

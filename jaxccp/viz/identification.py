@@ -155,7 +155,7 @@ def _draw_losses(axes: Axes, losses: Mapping[str, np.ndarray]) -> None:
         at = start + np.arange(window - 1, len(values))
         axes.semilogy(at, smooth, color=colour, lw=2.0, label=f"rollouts of {name}")
         start += len(values)
-    axes.set(xlabel="iteration", ylabel="loss, as errors are weighted then")
+    axes.set(xlabel="iteration", ylabel="loss (−log-likelihood)")
     axes.legend(frameon=False, fontsize=9)
     _bare(axes)
 

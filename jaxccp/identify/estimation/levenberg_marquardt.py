@@ -10,7 +10,8 @@ from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.estimation.objective import Objective, Point
 
 Progress = Callable[[int, float, Float[np.ndarray, " P"]], None]
-"""Function called with the number of the iteration, its loss and the parameters."""
+"""Function called with the number of the iteration, its negative log-likelihood and the
+parameters."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Descent:
     point: Point
     """Parameters and initial states at the end, with the loss."""
     losses: tuple[float, ...]
-    """Loss at the start and after each accepted step."""
+    """Negative log-likelihood (up to a constant) at the start and after each accepted step: the
+    loss and the logarithms of the standard deviations that were estimated by then."""
     path: Float[np.ndarray, "k P"]
     """Parameters at the start and after each accepted step."""
     evaluations: int
@@ -82,7 +84,7 @@ def minimise(
             "smaller step h, or other initial values"
         )
     point, evaluations = _renewed(objective, point), 2
-    losses, path, converged = [point.loss], [theta], False
+    losses, path, converged = [point.likelihood], [theta], False
     damping, growth, renewals, iteration = method.damping, 4.0, method.reweight, 0
     while iteration < method.iterations:
         iteration += 1
@@ -114,9 +116,9 @@ def minimise(
             damping = max(damping * max(1 / 5, 1 - (2 * ratio - 1) ** 3), 1e-9)
             growth = 4.0
             point = trial
-            losses.append(point.loss)
+            losses.append(point.likelihood)
             path.append(point.theta)
-            progress(iteration, point.loss, point.theta)
+            progress(iteration, point.likelihood, point.theta)
             done = gained < small and promised < 10 * small
             if not done and _overestimates_noise(objective, point):
                 point, evaluations = _renewed(objective, point), evaluations + 1

@@ -278,3 +278,15 @@ class Evaluator:
         spread = np.sqrt(square / np.maximum(count, 1.0)) / self.weight
         self.weight = 1.0 / np.maximum(spread, 1.0)
         self.gaps.reweight(self.gaps.square(starts, terms.end, usable))
+
+    def log_deviations(self, terms: Terms) -> float:
+        """Return the sum, over all compared samples and gaps, of the logarithm of the estimated
+        standard deviation relative to the given one.
+
+        With it a loss is a negative log-likelihood, which can be compared between estimates.
+
+        Args:
+            terms: terms of all segments.
+        """
+        count = terms.count[terms.usable].sum(axis=0)
+        return float(-count @ np.log(self.weight)) + self.gaps.log_deviations(terms.usable)

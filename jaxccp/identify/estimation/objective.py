@@ -25,6 +25,14 @@ class Point:
     """Terms of the segments of each case."""
     chains: Chains
     """Normal equations, with the initial states of all cases in order."""
+    log_deviations: float
+    """Sum of the logarithms of the estimated standard deviations of all samples."""
+
+    @property
+    def likelihood(self) -> float:
+        """Negative logarithm of the likelihood, which can be compared when standard deviations are
+        estimated again."""
+        return self.loss + self.log_deviations
 
 
 class Objective:
@@ -68,16 +76,16 @@ class Objective:
         away = theta - self.initial
         loss = 0.5 * float(self.precision @ away**2)
         corner, slope = np.diag(self.precision), self.precision * away
-        blocks = []
-        terms_of_cases = []
+        blocks, terms_of_cases, log_deviations = [], [], 0.0
         for case, evaluator in enumerate(self.evaluators):
             terms = evaluator.terms(self.values(case, theta), starts[case])
             terms_of_cases.append(terms)
             added, block = self._case(case, terms, starts[case], len(theta))
-            loss += added
+            loss, log_deviations = loss + added, log_deviations + evaluator.log_deviations(terms)
             corner, slope = corner + block.corner, slope + block.corner_gradient
             blocks.append(block)
-        return Point(theta, starts, loss, tuple(terms_of_cases), _joined(blocks, corner, slope))
+        chains = _joined(blocks, corner, slope)
+        return Point(theta, starts, loss, tuple(terms_of_cases), chains, log_deviations)
 
     def _case(self, case: int, terms: Terms, start: np.ndarray, size: int) -> tuple[float, Chains]:
         batch = self.evaluators[case].plan.batch

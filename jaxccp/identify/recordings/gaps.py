@@ -61,3 +61,12 @@ class Gaps:
     def overestimated(self, square: Float[np.ndarray, " x"]) -> bool:
         """Return whether the gaps have become much smaller than their standard deviation."""
         return bool(np.any((square < LESS) & (self.spread > 1.01)))
+
+    def log_deviations(self, usable: np.ndarray) -> float:
+        """Return the sum of the logarithms of the gaps' standard deviations relative to the given
+        ones.
+
+        Args:
+            usable: mask of the segments whose ends are known [n].
+        """
+        return float(np.sum(self.joined & usable) * np.sum(np.log(self.spread)))

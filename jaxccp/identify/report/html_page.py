@@ -93,7 +93,7 @@ def page(
 def _cards(content: dict[str, Any], ended: str) -> str:
     loss = content["loss"]
     cards = [
-        (_number(loss["last"]), f"loss, from {_number(loss['first'])}"),
+        (_number(loss["last"]), f"loss (−log-likelihood), from {_number(loss['first'])}"),
         (content["iterations"], f"iterations; {ended}"),
         (content["evaluations"], "evaluations"),
         (len(content["identifiability"]), "combinations poorly determined"),
