@@ -17,6 +17,7 @@ from jaxccp.dynamics import reduced
 from jaxccp.dynamics.maximal import assemble
 from jaxccp.math import quaternion
 from jaxccp.model.family import Family, FrameMap, MassRoot
+from jaxccp.model.kinematics.configuration import with_joint_coordinates
 from jaxccp.model.kinematics.joint_motion import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -97,7 +98,7 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
         iterations: number of Gauss–Newton iterations.
     """
     reduces, state = reduced.reducible(model.topology), checked_state(model, state)
-    start = reduced.with_joint_coordinates(model, state) if reduces else state
+    start = with_joint_coordinates(model, state) if reduces else state
     return project(model, start, iterations, reduces=reduces)[0]
 
 

@@ -15,18 +15,22 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.reduced.advance import add_joint_coordinates, coordinate_change
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
-from jaxccp.model.family_frames import with_frames
-from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.configuration import (
+    VelocityParts,
+    coordinate_change,
+    generalised_velocities,
+    integrate_configuration,
+    join_velocities,
+    root_and_free_bodies,
+)
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
 from jaxccp.model.state_input import checked_state
 
@@ -39,9 +43,7 @@ def tangent_names(model: Model) -> tuple[str, ...]:
     axis, a number for a family."""
     topology = model.topology
     six = [
-        f"{topology.bodies[body]}.{part}"
-        for body in _root_and_free_bodies(topology)
-        for part in SIX
+        f"{topology.bodies[body]}.{part}" for body in root_and_free_bodies(topology) for part in SIX
     ]
     first = topology.dofs.first_axis
     axes = [topology.linkage.axes[axis] for axis in topology.dofs.axes]
@@ -75,29 +77,11 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
     if state.activation is not None:
         change, activation = jnp.split(change, [len(change) - len(state.activation)])
         state = replace(state, activation=state.activation + activation)
-    pose, velocity = jnp.split(change, 2)
-    root_change, axis_change, families = _split(topology, state, pose)
-    root_velocity_change, axis_rate_change, family_velocities = _split(topology, state, velocity)
-    roots = _root_and_free_bodies(topology)
-    orientation = quaternion.multiply(quaternion.exp(root_change[:, 3:]), state.quaternion[roots])
-    after = replace(
-        state,
-        position=state.position.at[roots].add(root_change[:, :3]),
-        quaternion=state.quaternion.at[roots].set(quaternion.normalize(orientation)),
-        velocity=state.velocity.at[roots].add(root_velocity_change[:, :3]),
-        angular_velocity=state.angular_velocity.at[roots].add(root_velocity_change[:, 3:]),
-        families=tuple(
-            replace(family_state, q=family_state.q + q, v=family_state.v + v)
-            for family_state, q, v in zip(state.families, families, family_velocities, strict=True)
-        ),
-    )
-    if not topology.linkage.linked:
-        return with_frames(model, after)
-    motion, axes = joint_motion(model, state), topology.dofs.axes
-    joint_change = jnp.zeros_like(motion.coordinate).at[axes].set(axis_change)
-    coordinate = add_joint_coordinates(model, motion.coordinate, joint_change)
-    after = forward_kinematics(model, after, coordinate, motion.rate.at[axes].add(axis_rate_change))
-    after = with_frames(model, after)
+    displacement, velocity_change = jnp.split(change, 2)
+    motion = joint_motion(model, state)
+    start = replace(state, joint_positions=motion.coordinate)
+    velocity = generalised_velocities(model, state, motion) + velocity_change
+    after = integrate_configuration(model, start, displacement, velocity)
     if not len(topology.linkage.compliant):
         return after
     linkage, rotors = topology.linkage, state.rotors
@@ -144,51 +128,23 @@ def difference_by(
     """
     topology = model.topology
     _check(model, origin)
-    roots = _root_and_free_bodies(topology)
-    back = quaternion.conjugate(origin.quaternion[roots])
-    rotation = quaternion.log(quaternion.multiply(state.quaternion[roots], back))
-    six = jnp.concatenate([state.position[roots] - origin.position[roots], rotation], axis=1)
-    root_velocity_change = (state.twist - origin.twist)[roots]
-    axis_change = axis_rate_change = jnp.zeros(0, six.dtype)
-    if topology.linkage.linked:
-        axes = topology.dofs.axes
-        family_state, end = motion(model, origin), motion(model, state)
-        axis_change = coordinate_change(model, family_state.coordinate, end.coordinate)[axes]
-        axis_rate_change = (end.rate - family_state.rate)[axes]
-    pairs = list(zip(origin.families, state.families, strict=True))
-    pose = _joined(topology, six, axis_change, [b.q - a.q for a, b in pairs])
-    velocity = _joined(
-        topology, root_velocity_change, axis_rate_change, [b.v - a.v for a, b in pairs]
+    bodies = root_and_free_bodies(topology)
+    start, end = motion(model, origin), motion(model, state)
+    back = quaternion.conjugate(origin.quaternion[bodies])
+    rotation = quaternion.log(quaternion.multiply(state.quaternion[bodies], back))
+    shift = state.position[bodies] - origin.position[bodies]
+    axis_change = coordinate_change(model, start.coordinate, end.coordinate)[topology.dofs.axes]
+    pairs = zip(origin.families, state.families, strict=True)
+    displacement = VelocityParts(
+        jnp.concatenate([shift, rotation], axis=1), axis_change, [b.q - a.q for a, b in pairs]
+    )
+    pose = join_velocities(topology, displacement)
+    velocity = generalised_velocities(model, state, end) - generalised_velocities(
+        model, origin, start
     )
     if origin.activation is None or state.activation is None:
         return jnp.concatenate([pose, velocity])
     return jnp.concatenate([pose, velocity, state.activation - origin.activation])
-
-
-def _root_and_free_bodies(topology: Topology) -> np.ndarray:
-    """Return the indices of the roots, followed by those of the bodies outside the mass matrix."""
-    return np.concatenate([topology.dofs.roots, np.flatnonzero(topology.standalone)])
-
-
-def _split(
-    topology: Topology, state: State, part: Float[Array, " nv"]
-) -> tuple[Float[Array, "n 6"], Array, list[Array]]:
-    """Split a vector into the parts of roots and free bodies, of the axes and of each family."""
-    dofs = topology.dofs
-    sizes = [
-        dofs.first_axis,
-        len(dofs.axes),
-        *(len(family_state.v) for family_state in state.families),
-    ]
-    roots, axes, *families, free_bodies = jnp.split(part, np.cumsum(sizes))
-    return jnp.concatenate([roots, free_bodies]).reshape(-1, 6), axes, families
-
-
-def _joined(
-    topology: Topology, six: Float[Array, "n 6"], axes: Array, families: list[Array]
-) -> Float[Array, " nv"]:
-    count = len(topology.dofs.roots)
-    return jnp.concatenate([six[:count].reshape(-1), axes, *families, six[count:].reshape(-1)])
 
 
 def _check(model: Model, state: State) -> None:

@@ -10,11 +10,11 @@ import pytest
 from jaxccp import Model, ModelBuilder, State, Trajectory, rollout
 from jaxccp.dynamics import HHT
 from jaxccp.dynamics.second_order.applied_forces import applied_forces
-from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.newton_variables import NewtonVariables
 from jaxccp.dynamics.second_order.smooth_motion import smooth_motion
 from jaxccp.model import Family
 from jaxccp.model.joints import Fixed, Spherical
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from tests.flexible.families import only
 
 STEPS, H = 2, 2e-3

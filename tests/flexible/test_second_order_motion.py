@@ -2,12 +2,13 @@
 
 import jax
 import numpy as np
+import pytest
 from jax import lax
 from scipy.integrate import solve_ivp
 
-from jaxccp.dynamics import HHT
+from jaxccp.dynamics import HHT, rollout
 from jaxccp.flexible import NodalFamily
-from jaxccp.model import State
+from jaxccp.model import Fixed, State
 from jaxccp.scene import ModelBuilder
 
 SPAN = 0.15
@@ -51,3 +52,24 @@ def test_a_cable_swings_to_the_order_of_hht() -> None:
         errors.append(np.abs(after.families[0].q - exact[: len(exact) // 2]).max())
     assert np.abs(exact[: len(exact) // 2] - start[: len(exact) // 2]).max() > 0.1
     assert errors[1] < 5e-4 and 3.6 < errors[0] / errors[1] < 4.4, errors
+
+
+@pytest.mark.parametrize("kind", [jax.numpy.float64, jax.numpy.float32])
+def test_a_joint_clamps_a_cable_that_lies_along_an_axis(kind: jax.typing.DTypeLike) -> None:
+    """Nothing turns its end about itself, and of that row of the joint rounding remains; the
+    motion is that of a cable whose node is clamped."""
+    ends = []
+    for clamped in ((0,), ()):
+        builder = ModelBuilder(gravity=(0, 0, -9.81))
+        nodes = np.linspace([0, 0, 0], [0.6, 0, 0], 4)
+        frames = builder.add_cable(nodes, 0.01, 1e6, 1000.0, clamped=clamped)
+        if not clamped:
+            builder.add_joint(Fixed(), 0, frames[0], anchor=nodes[0])
+        model, state = jax.tree.map(
+            lambda x: x.astype(kind) if x.dtype == float else x, builder.build()
+        )
+        after, trajectory = jax.jit(lambda m, s: rollout(m, s, HHT(2e-3), 10))(model, state)
+        assert not np.any(trajectory.report.solver.status)
+        ends.append(after.position[-1])
+    assert np.linalg.norm(ends[0] - nodes[-1]) > 1e-3
+    np.testing.assert_allclose(*ends, atol=1e-7 if kind == jax.numpy.float64 else 1e-4)

@@ -1,6 +1,6 @@
 """Reduced coordinates: joints give degrees of freedom in place of equality rows."""
 
-from jaxccp.dynamics.reduced.advance import advance, integrate_poses, with_joint_coordinates
+from jaxccp.dynamics.reduced.advance import advance, integrate_poses
 from jaxccp.dynamics.reduced.assembly import assemble
 from jaxccp.dynamics.reduced.constraint_projection import correct_loop_errors
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
@@ -29,5 +29,4 @@ __all__ = [
     "integrate_poses",
     "joint_reactions",
     "reducible",
-    "with_joint_coordinates",
 ]

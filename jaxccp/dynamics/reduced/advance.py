@@ -1,10 +1,8 @@
-"""Joint coordinates and poses after a step in reduced coordinates."""
+"""Poses and velocities after a step in reduced coordinates."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import rotate_freely, spin_of, world_inertia
@@ -14,20 +12,13 @@ from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.math import linear3, quaternion, safe
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family_frames import with_frames
-from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
-from jaxccp.model.kinematics.joint_motion import joint_motion
+from jaxccp.model.kinematics.configuration import (
+    integrate_configuration,
+    root_and_free_bodies,
+    split_velocities,
+)
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-
-
-def with_joint_coordinates(model: Model, state: State) -> State:
-    """Return the state with its joint coordinates computed from the poses of its bodies.
-
-    Args:
-        model: the model.
-        state: the state, with the poses of its bodies.
-    """
-    return replace(state, joint_positions=joint_motion(model, state).coordinate)
 
 
 def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome) -> State:
@@ -127,9 +118,8 @@ def integrate_poses(
 ) -> State:
     """Return the state with the poses after a time of constant velocities.
 
-    Centres of mass of roots move in a straight line. Roots with joints rotate at their angular
-    velocity, others rotate torque-free. Joint coordinates grow by their rates, and the orientations
-    of balls by their angular velocities. Forward kinematics places all other bodies.
+    Bodies without joints rotate torque-free; all else as in
+    :func:`jaxccp.model.kinematics.configuration.integrate_configuration`.
 
     Args:
         model: the model.
@@ -137,75 +127,11 @@ def integrate_poses(
         velocity: velocities of trees and families, then twists of bodies outside the mass matrix.
         h: time [s].
     """
-    topology, dofs = model.topology, model.topology.dofs
-    sizes = [dofs.count, *(len(pairs.v) for pairs in state.families)]
-    trees, *families, free_bodies = jnp.split(velocity, np.cumsum(sizes))
-    roots = np.concatenate([dofs.roots, np.flatnonzero(topology.standalone)])
-    root_twists = jnp.concatenate([trees[: dofs.first_axis], free_bodies]).reshape(-1, 6)
-    orientation, spin = state.quaternion[roots], root_twists[:, 3:]
-    torque_free = rotate_freely(model.bodies.inertia[roots], orientation, spin, h)
-    constant_spin = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), orientation))
-    rotated = jnp.where(jnp.asarray(dofs.jointed)[roots][:, None], constant_spin, torque_free)
-    rooted = replace(
-        state,
-        position=state.position.at[roots].add(h * root_twists[:, :3]),
-        quaternion=state.quaternion.at[roots].set(rotated),
-    )
-    change = h * trees[dofs.first_axis :]
-    if len(model.topology.linkage.loops):
-        change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)
-    coordinate = add_joint_coordinates(model, state.joint_positions, change)
-    pairs = zip(model.families, state.families, families, strict=True)
-    family_states = [replace(at, q=family.advance(at.q, v, h)) for family, at, v in pairs]
-    posed = forward_kinematics(model, rooted, coordinate)
-    return with_frames(model, replace(posed, families=tuple(family_states)))
-
-
-def add_joint_coordinates(
-    model: Model, q: Float[Array, " na"], change: Float[Array, " na"]
-) -> Float[Array, " na"]:
-    """Return q + change; for balls the rotation vector of exp(q) exp(change).
-
-    Args:
-        model: the model.
-        q: coordinate of each axis [m, rad].
-        change: change of each.
-    """
-    return _composed(model, q + change, q, change, quaternion.multiply)
-
-
-def coordinate_change(
-    model: Model, q: Float[Array, " na"], after: Float[Array, " na"]
-) -> Float[Array, " na"]:
-    """Return after − q; for balls the rotation vector of exp(q)⁻¹ exp(after).
-
-    Args:
-        model: the model.
-        q: coordinate of each axis [m, rad].
-        after: coordinate of each axis later.
-    """
-
-    def relative(a: Array, b: Array) -> Array:
-        return quaternion.multiply(quaternion.conjugate(a), b)
-
-    return _composed(model, after - q, q, after, relative)
-
-
-def _composed(
-    model: Model,
-    componentwise: Float[Array, " na"],
-    first: Float[Array, " na"],
-    second: Float[Array, " na"],
-    compose: Callable[[Array, Array], Array],
-) -> Float[Array, " na"]:
-    """Return ``componentwise``, but for balls the rotation vectors of composed orientations."""
-    balls = np.flatnonzero(np.array(model.topology.linkage.motions) == "ball").reshape(-1, 3)
-    if not len(balls):
-        return componentwise
-    direction = model.axes.direction[balls]
-
-    def to_quaternion(x: Array) -> Array:
-        return quaternion.exp(jnp.einsum("bki,bk->bi", direction, x[balls]))
-
-    vector = quaternion.log(compose(to_quaternion(first), to_quaternion(second)))
-    return componentwise.at[balls].set(jnp.einsum("bki,bi->bk", direction, vector))
+    topology, bodies = model.topology, root_and_free_bodies(model.topology)
+    spin = split_velocities(topology, state.families, velocity).bodies[:, 3:]
+    before = state.quaternion[bodies]
+    torque_free = rotate_freely(model.bodies.inertia[bodies], before, spin, h)
+    constant_spin = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), before))
+    jointed = jnp.asarray(topology.dofs.jointed)[bodies][:, None]
+    orientation = jnp.where(jointed, constant_spin, torque_free)
+    return integrate_configuration(model, state, h * velocity, orientation=orientation)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -87,4 +88,30 @@ def loop_saddle(model: Model, state: State, rows: Rows, velocities: Velocities) 
     rows_ = velocities.whiten(velocities.project_rows(rows.jacobian[:, :, None], rows.bodies)[:, 0])
     family_columns = rows_[:, velocities.sizes[0] :]
     scale = safe.norm(jnp.concatenate([rows.whitened(root), family_columns], axis=1))
+    bound = _row_bounds(model, rows, velocities)
+    if bound is not None:
+        # Nothing turns the end of a cable about its gradient: of that row rounding remains, which
+        # must not be scaled to a row like any other.
+        rounding = float(jnp.finfo(scale.dtype).eps) ** 0.5
+        scale = jnp.where(scale > rounding * bound, scale, bound)
     return Saddle.of(rows_, scale)
+
+
+def _row_bounds(model: Model, rows: Rows, velocities: Velocities) -> Float[Array, " m"] | None:
+    """Return an upper bound of the size of each row on families, or None if no row acts on any.
+
+    It is the size of the row times that of the whitened twists of its frames, without the
+    cancellation in their product.
+    """
+    linkage = model.topology.linkage
+    linked = np.unique(np.concatenate([linkage.bodies.ravel(), linkage.routing.bodies.ravel()]))
+    frames = linked[model.topology.family_frames[linked]]
+    if not len(frames):
+        return None
+    identity = jnp.broadcast_to(jnp.eye(6, dtype=rows.jacobian.dtype), (len(frames), 1, 6, 6))
+    twists = velocities.project_rows(identity, frames[:, None]).reshape(6 * len(frames), -1)
+    twists = velocities.whiten(lax.stop_gradient(twists)).reshape(len(frames), 2, -1)
+    sizes = jnp.zeros((len(model.topology.bodies), 2), twists.dtype)
+    sizes = sizes.at[frames].set(safe.norm(twists))
+    parts = rows.jacobian.reshape(*rows.jacobian.shape[:2], 2, 3)
+    return lax.stop_gradient(jnp.sum(safe.norm(parts) * sizes[rows.bodies], axis=(1, 2)))

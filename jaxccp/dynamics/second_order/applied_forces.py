@@ -11,13 +11,10 @@ from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.acceleration import coordinate_wrenches
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reduced.bias import twist_rate
-from jaxccp.dynamics.second_order.configuration import (
-    generalised_velocities,
-    integrate_configuration,
-)
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.math.linear3 import cross
+from jaxccp.model.kinematics.configuration import generalised_velocities, integrate_configuration
 from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order, rows_on

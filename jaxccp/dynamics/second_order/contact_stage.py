@@ -17,12 +17,12 @@ from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.dynamics.reduced.velocity_rows import rows_of_contacts
 from jaxccp.dynamics.rows import coordinate_rows
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
 from jaxccp.dynamics.second_order.mobility import Configuration, Mobility
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
 from jaxccp.math import quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order

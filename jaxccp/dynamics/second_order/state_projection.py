@@ -8,8 +8,8 @@ from jaxccp.ccp.solution import Statistics
 from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.dynamics.projection import project
-from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.mobility import Configuration
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order

@@ -18,6 +18,7 @@ from jaxccp.dynamics.reduced.constraint_projection import loop_errors_at
 from jaxccp.dynamics.statics import forces
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order, rows_on
@@ -172,7 +173,7 @@ def rotor_inertia(model: Model, state: State) -> Float[Array, "nv nv"]:
         return jnp.zeros((len(nothing),) * 2, nothing.dtype)
 
     def coordinates(z: Array) -> Array:
-        motion = tree_motion(model, forces.displace(model, state, z))
+        motion = tree_motion(model, integrate_configuration(model, state, z))
         return jnp.concatenate([motion.coordinate, motion.tendon.length])[remaining]
 
     rates = jax.jacfwd(coordinates)(nothing)
@@ -196,7 +197,7 @@ def _errors_and_potential(
 ) -> tuple[Float[Array, " m"], Float[Array, ""]]:
     """Return φ, and the potential U of rigid bodies and of springs along axes and tendons,
     displaced by ``z``."""
-    displaced = forces.displace(model, state, z)
+    displaced = integrate_configuration(model, state, z)
     motion = tree_motion(model, displaced)
     potential = weight_energy(model, displaced) + spring_energy(model, motion)
     return loop_errors_at(model, motion, displaced.time), potential

@@ -13,6 +13,7 @@ from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.dynamics.statics import constraints, forces, newton_step
 from jaxccp.math import trees
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -150,7 +151,7 @@ def equilibrium(
         balance = constraints.balance_forces(model, final.state, final.constraints.force)
         last, _ = final.constraints.factors.step(balance)
     usable = jnp.all(jnp.isfinite(last))
-    rest = forces.displace(model, final.state, jnp.where(usable, last, 0.0))
+    rest = integrate_configuration(model, final.state, jnp.where(usable, last, 0.0))
     return Equilibrium(rest, final.status, final.step, final.iterations)
 
 
@@ -191,7 +192,7 @@ def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
 
 def _try_step(model: Model, search: _Search) -> _Trial:
     change = _step(model, model, search.state, search.h)
-    after = forces.displace(model, search.state, change)
+    after = integrate_configuration(model, search.state, change)
     potential = potential_energy(model, after)
     # Close to rest the energy changes by less than its rounding error, but the forces still fall.
     force = _norm(model, after)
@@ -206,7 +207,7 @@ def _try_constrained_step(model: Model, search: _Search) -> _Trial:
     factors, start = newton_step.factorise(model, search.state, search.constraints.force, search.h)
     change, multiplier_change = factors.step(start)
     constraints_ = _Constraints(search.constraints.force + multiplier_change, factors)
-    after = factors.close_constraints(model, forces.displace(model, search.state, change))
+    after = factors.close_constraints(model, integrate_configuration(model, search.state, change))
     better = factors.lowers_merit(
         start, constraints.balance_forces(model, after, constraints_.force), constraints_.force
     )

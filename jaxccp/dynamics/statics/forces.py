@@ -8,14 +8,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import family_energy, potential_energy
-from jaxccp.dynamics.reduced.advance import add_joint_coordinates, with_joint_coordinates
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
-from jaxccp.math import quaternion
 from jaxccp.model.family import Family, FamilyState
-from jaxccp.model.family_frames import with_frames
-from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -63,37 +60,6 @@ def rest_state(model: Model, state: State) -> State:
     rotors = jax.tree.map(jnp.zeros_like, state.rotors)
     resting = replace(state, velocity=zero, angular_velocity=zero, rotors=rotors, families=families)
     return with_joint_coordinates(model, resting)
-
-
-def displace(model: Model, state: State, displacement: Float[Array, " nv"]) -> State:
-    """Return the state at rest with its pose displaced (:func:`jaxccp.retract`).
-
-    Args:
-        model: nv degrees of freedom.
-        state: a :func:`rest_state`, whose joint coordinates are known.
-        displacement: displacement in tangent coordinates [m, rad].
-    """
-    dofs, roots = model.topology.dofs, model.topology.dofs.roots
-    sizes = [
-        dofs.first_axis,
-        len(dofs.axes),
-        *(len(family_state.v) for family_state in state.families),
-    ]
-    six, shifts, *families = jnp.split(displacement, np.cumsum(sizes)[:-1])
-    six = six.reshape(-1, 6)
-    rotated = quaternion.multiply(quaternion.exp(six[:, 3:]), state.quaternion[roots])
-    after = replace(
-        state,
-        position=state.position.at[roots].add(six[:, :3]),
-        quaternion=state.quaternion.at[roots].set(quaternion.normalize(rotated)),
-        families=tuple(
-            replace(family_state, q=family_state.q + q)
-            for family_state, q in zip(state.families, families, strict=True)
-        ),
-    )
-    joint_displacement = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(shifts)
-    coordinate = add_joint_coordinates(model, state.joint_positions, joint_displacement)
-    return with_frames(model, forward_kinematics(model, after, coordinate))
 
 
 def energy_rounding_error(
@@ -229,7 +195,7 @@ def _tree_force(model: Model, state: State, z: Array | None = None) -> Float[Arr
     zero = _zero_displacement(model, state)
     if not len(zero):
         return zero
-    return -jax.grad(lambda at: potential_energy(rigid, displace(rigid, alone, at)))(
+    return -jax.grad(lambda at: potential_energy(rigid, integrate_configuration(rigid, alone, at)))(
         zero if z is None else z
     )
 

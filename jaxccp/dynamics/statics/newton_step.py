@@ -24,6 +24,7 @@ from jaxccp.dynamics.statics.constraints import (
 )
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -75,7 +76,7 @@ class NewtonFactors:
             change, _multipliers = self._solve_saddle(
                 jnp.zeros_like(self.unit), loop_errors(model, at)
             )
-            return forces.displace(model, at, change / self.unit)
+            return integrate_configuration(model, at, change / self.unit)
 
         return lax.fori_loop(0, CORRECTIONS, correct, state)
 

@@ -14,10 +14,8 @@ from jaxccp.collision.contact_cache import (
     resized,
 )
 from jaxccp.collision.contact_memory import ContactMemory
-from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.applied_forces import applied_forces
-from jaxccp.dynamics.second_order.configuration import integrate_configuration
 from jaxccp.dynamics.second_order.contact_stage import ContactStage, has_impulses
 from jaxccp.dynamics.second_order.contact_stage_problem import Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport, find_root
@@ -38,6 +36,7 @@ from jaxccp.dynamics.steppers.alpha_sweeps import sweeps
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.activation import later
+from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -86,7 +85,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             warm_start = resized(state.warm_start, cache_size(model.topology))
             memory = resized_memory(state.smooth, model)
             return AlphaCarry(
-                reduced.with_joint_coordinates(model, state.state), warm_start, state.lag, memory
+                with_joint_coordinates(model, state.state), warm_start, state.lag, memory
             )
         dtype = state.position.dtype
         count = model.topology.dofs.count + sum(
@@ -94,7 +93,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         )
         warm_start = empty_warm_start(model.topology, dtype)
         still, memory = jnp.zeros(count, dtype), empty_memory(model)
-        return AlphaCarry(reduced.with_joint_coordinates(model, state), warm_start, still, memory)
+        return AlphaCarry(with_joint_coordinates(model, state), warm_start, still, memory)
 
     def advance(
         self,

@@ -10,9 +10,8 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.solution import DerivativeStatus, Status
 from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.collision.contact_memory import ContactMemory
-from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.second_order.configuration import displacement_rate, integrate_configuration
+from jaxccp.dynamics.second_order.displacement_rate import displacement_rate
 from jaxccp.dynamics.second_order.newton import NewtonReport
 from jaxccp.dynamics.second_order.smooth_motion import advance_memory, check_smooth, smooth_motion
 from jaxccp.dynamics.second_order.smooth_report import end_memory, report_smooth_step, with_rotors
@@ -22,6 +21,7 @@ from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.activation import later
+from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -56,7 +56,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         before = state.state if is_carry else state
         memory = resized_memory(state.smooth, model) if is_carry else empty_memory(model)
         none = empty_warm_start(model.topology, before.position.dtype)
-        return ImpulseCarry(reduced.with_joint_coordinates(model, before), none, memory)
+        return ImpulseCarry(with_joint_coordinates(model, before), none, memory)
 
     def advance(
         self,

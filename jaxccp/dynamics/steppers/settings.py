@@ -19,6 +19,7 @@ from jaxccp.collision.detect import count_stackable_bodies
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.stepper import checked_start
+from jaxccp.model.kinematics.configuration import with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -195,5 +196,5 @@ class Settings(ConeSettings):
             warm_start = empty_warm_start(model.topology, state.position.dtype)
             memory = empty_memory(model)
         if self.reduces(model):
-            state = reduced.with_joint_coordinates(model, state)
+            state = with_joint_coordinates(model, state)
         return ImpulseCarry(state, warm_start, memory)
