@@ -81,7 +81,9 @@ def applied_forces(
     )
     twist_bias = jnp.where(jnp.asarray(model.topology.free)[:, None], twist_bias, 0.0)
     if model.families or len(linkage.loops) or len(linkage.routing.point_body):
-        carried_bias, coordinate_bias, constraint_bias = _rate_biases(model, state, velocity)
+        carried_bias, coordinate_bias, constraint_bias = _rate_biases(
+            model, state, velocity, motion
+        )
         twist_bias = jnp.where(
             jnp.asarray(model.topology.family_frames)[:, None], carried_bias, twist_bias
         )
@@ -132,7 +134,7 @@ def applied_forces(
 
 
 def _rate_biases(
-    model: Model, state: State, velocity: Float[Array, " nv"]
+    model: Model, state: State, velocity: Float[Array, " nv"], motion: JointMotion
 ) -> tuple[Float[Array, "nb 6"], Float[Array, " k"], Float[Array, " m"]]:
     """Return J̇ v of the bodies, of all axes and tendons, and of the loop and tendon rows."""
     linkage = model.topology.linkage
@@ -140,10 +142,12 @@ def _rate_biases(
 
     def rates_at(time: Array) -> tuple[Array, Array, Array]:
         later = integrate_configuration(model, state, time * velocity, velocity)
-        motion = tree_motion(model, later)
-        loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, later.twist[pairs])
-        rates = jnp.concatenate([motion.rate, motion.tendon.rate])
-        row_rates = row_order(linkage).loop_row_values(loop_rates, motion.tendon.rate)
+        # Coordinates change by their rates; to differentiate a search for them would be slow.
+        coordinates = motion.coordinate + time * motion.rate
+        then = tree_motion(model, later, coordinates)
+        loop_rates = jnp.einsum("rbi,rbi->r", then.bilateral, later.twist[pairs])
+        rates = jnp.concatenate([then.rate, then.tendon.rate])
+        row_rates = row_order(linkage).loop_row_values(loop_rates, then.tendon.rate)
         return later.twist, rates, row_rates
 
     return jax.jvp(rates_at, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]

@@ -84,7 +84,9 @@ def joint_motion(model: Model, state: State) -> JointMotion:
 
 
 @jitted
-def tree_motion(model: Model, state: State) -> JointMotion:
+def tree_motion(
+    model: Model, state: State, loop_coordinates: Float[Array, " na"] | None = None
+) -> JointMotion:
     """Return the motion of joints in reduced coordinates, whose coordinates are
     ``state.joint_positions``.
 
@@ -94,6 +96,8 @@ def tree_motion(model: Model, state: State) -> JointMotion:
     Args:
         model: the joints and tendons.
         state: poses and twists of the bodies, and the coordinates of the joints.
+        loop_coordinates: coordinates of all axes, of which those of joints that close loops are
+            taken without a search; None: search them.
     """
     linkage, coordinate, loops = (
         model.topology.linkage,
@@ -106,7 +110,7 @@ def tree_motion(model: Model, state: State) -> JointMotion:
     bilateral = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
     error = jnp.zeros(len(joints), coordinate.dtype)
     if len(loops):
-        solution = _search(model, state, loops)
+        solution = _search(model, state, loops, loop_coordinates)
         axis = axis.at[loops].set(solution.axis)
         coordinate = coordinate.at[linkage.slots[loops]].set(solution.coordinate, mode="drop")
         loop_rows = np.flatnonzero(np.isin(joints, loops))
@@ -179,17 +183,24 @@ class _JointSolution:
     """Violation along each of these rows [m, rad]."""
 
 
-def _search(model: Model, state: State, joints: np.ndarray) -> _JointSolution:
-    """Compute the coordinates of these joints from the poses of their bodies by Newton's method."""
+def _search(
+    model: Model, state: State, joints: np.ndarray, known: Float[Array, " na"] | None = None
+) -> _JointSolution:
+    """Compute the coordinates of these joints from the poses of their bodies by Newton's method,
+    and their rows; where coordinates are ``known``, the rows alone."""
     slots, axes = model.topology.linkage.slots[joints], model.axes
     orientation, origin = (part[joints] for part in joint_frames(model, state))
     back = quaternion.conjugate(orientation[:, 0])
-    return jax.vmap(_motion)(
+    if known is None:
+        coordinate, motion = lax.stop_gradient(state.joint_positions), _motion
+    else:
+        coordinate, motion = known, _rows_at
+    return jax.vmap(motion)(
         quaternion.multiply(back, orientation[:, 1]),
         quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
         by_slot(axes.direction, slots),
         by_slot(axes.point, slots),
-        by_slot(lax.stop_gradient(state.joint_positions), slots),
+        by_slot(coordinate, slots),
         Kinds.of(model.topology.linkage.motions, slots),
     )
 
@@ -218,12 +229,7 @@ def _motion(
     rounding = float(jnp.finfo(initial.dtype).eps) ** 0.5
 
     def at(q: Array) -> tuple[Array, Array]:
-        """Return the Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
-        orientation, end, columns = chain(q, direction, point, kinds, rotation)
-        back = quaternion.conjugate(orientation)
-        translation = quaternion.rotate(back, shift - end)
-        rotation_vector = quaternion.log(quaternion.multiply(back, rotation))
-        return columns, jnp.concatenate([translation, rotation_vector])
+        return _jacobian_and_error(rotation, shift, direction, point, q, kinds)
 
     def residual(q: Array) -> Array:
         columns, error = at(q)
@@ -250,14 +256,43 @@ def _motion(
         return small.solve(jax.vmap(linear, out_axes=1)(identity), identity) @ y
 
     q = lax.custom_root(residual, initial, search, tangent) if count else initial
-    columns, error = at(q)
+    return _rows_at(rotation, shift, direction, point, q, kinds)
+
+
+def _rows_at(
+    rotation: Float[Array, "4"],
+    shift: Float[Array, "3"],
+    direction: Float[Array, "k 3"],
+    point: Float[Array, "k 3"],
+    q: Float[Array, " k"],
+    kinds: Kinds,
+) -> _JointSolution:
+    """Return the rows and errors of one joint at its coordinates ``q``; see :func:`_motion`."""
+    columns, error = _jacobian_and_error(rotation, shift, direction, point, q, kinds)
     basis = small.complete(columns)
     return _JointSolution(
         jnp.where(kinds.ball, direction @ quaternion.log(rotation), q),
-        _dual(columns, solved | kinds.ball),
+        _dual(columns, kinds.hinge | kinds.slide | kinds.ball),
         basis.T,
         basis.T @ error,
     )
+
+
+def _jacobian_and_error(
+    rotation: Float[Array, "4"],
+    shift: Float[Array, "3"],
+    direction: Float[Array, "k 3"],
+    point: Float[Array, "k 3"],
+    q: Float[Array, " k"],
+    kinds: Kinds,
+) -> tuple[Float[Array, "6 k"], Float[Array, "6"]]:
+    """Return the Jacobian S and the error e of one joint at its coordinates ``q``; see
+    :func:`_motion`."""
+    orientation, end, columns = chain(q, direction, point, kinds, rotation)
+    back = quaternion.conjugate(orientation)
+    translation = quaternion.rotate(back, shift - end)
+    rotation_vector = quaternion.log(quaternion.multiply(back, rotation))
+    return columns, jnp.concatenate([translation, rotation_vector])
 
 
 def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
