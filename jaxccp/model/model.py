@@ -260,6 +260,14 @@ class Model:
     activations: Activations | None = None
     """Activations of the actuators that have one, if any."""
 
+    def with_one_mass_matrix(self, dofs: int) -> "Model":
+        """Return the model with one mass matrix for all rigid bodies.
+
+        Args:
+            dofs: largest number of degrees of freedom of rigid bodies that share it.
+        """
+        return replace(self, topology=replace(self.topology, dense=dofs))
+
     def with_recovery_speed(self, speed: float) -> "Model":
         """Return the model with another recovery speed.
 

@@ -54,7 +54,9 @@ def assemble(
     """
     if model.families:
         raise ValueError(
-            'a model with families has no maximal coordinates: step it with coordinates="reduced"'
+            "a model with families has no maximal coordinates, since its frames move by the "
+            "velocities of the family and have none of their own: step it with "
+            'coordinates="reduced"'
         )
     rows, step = _scalar_rows(model, state, h, motion, control)
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))

@@ -18,6 +18,10 @@ from jaxccp.math import trees
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
+MAX_DOFS = 300
+"""Largest number of degrees of freedom of rigid bodies beside bodies without joints: the Jacobian
+of Newton's method takes memory of its third power, 0.2 GB for 300 in float64."""
+
 
 @dataclass(frozen=True)
 class SmoothMotion(AppliedForces):
@@ -103,8 +107,8 @@ def rotors_on_families(model: Model) -> Bool[Array, ""] | None:
     return jnp.any(model.axes.armature[on_families] > 0) if len(on_families) else None
 
 
-def check_smooth(model: Model, stepper: str) -> None:
-    """Check that a model can be stepped in generalised velocities.
+def second_order_model(model: Model, stepper: str) -> Model:
+    """Return the model as steps of second order use it: with one mass matrix for all rigid bodies.
 
     Args:
         model: the model.
@@ -114,12 +118,12 @@ def check_smooth(model: Model, stepper: str) -> None:
         ValueError: the model has too many velocities, or rotors along coordinates that families
             move.
     """
-    topology = model.topology
-    if topology.standalone.any():
+    whole = model.with_one_mass_matrix(MAX_DOFS)
+    if whole.topology.standalone.any():
         raise ValueError(
-            f"{stepper} steps all bodies in one set of generalised velocities, of which this model "
-            'has too many (more than 100 with bodies that nothing is joined to): take "euler" or '
-            '"projected"'
+            f"{stepper} solves for the accelerations of all bodies at once, by a matrix of as many "
+            f"rows as rigid bodies have degrees of freedom, and takes up to {MAX_DOFS} of them: "
+            'take "euler" or "projected"'
         )
     refused = rotors_on_families(model)
     if refused is not None and not trees.is_traced(refused) and refused:
@@ -127,3 +131,4 @@ def check_smooth(model: Model, stepper: str) -> None:
             f"{stepper} has no rotors along coordinates that frames of families move: set their "
             'armature to 0, or take "euler"'
         )
+    return whole

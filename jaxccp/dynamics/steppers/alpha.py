@@ -20,7 +20,11 @@ from jaxccp.dynamics.second_order.contact_stage import ContactStage, has_impulse
 from jaxccp.dynamics.second_order.contact_stage_problem import Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport, find_root
 from jaxccp.dynamics.second_order.newton_variables import NewtonVariables
-from jaxccp.dynamics.second_order.smooth_motion import advance_memory, check_smooth, smooth_motion
+from jaxccp.dynamics.second_order.smooth_motion import (
+    advance_memory,
+    second_order_model,
+    smooth_motion,
+)
 from jaxccp.dynamics.second_order.smooth_report import (
     ContactResult,
     end_memory,
@@ -79,7 +83,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         Raises:
             ValueError: the model has too many velocities, or rotors on families.
         """
-        check_smooth(model, type(self).__name__)
+        model = second_order_model(model, type(self).__name__)
         state = checked_start(model, state)
         if isinstance(state, AlphaCarry):
             warm_start = resized(state.warm_start, cache_size(model.topology))
@@ -120,6 +124,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or
                 ``h`` is not positive.
         """
+        model = second_order_model(model, type(self).__name__)
         c, state = self.coefficients, checked_state(model, carry.state)
         h = step_length(h, self.h, state.position.dtype)
         force, control = checked_inputs(model, force, control, state.position.dtype)

@@ -13,7 +13,11 @@ from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.displacement_rate import displacement_rate
 from jaxccp.dynamics.second_order.newton import NewtonReport
-from jaxccp.dynamics.second_order.smooth_motion import advance_memory, check_smooth, smooth_motion
+from jaxccp.dynamics.second_order.smooth_motion import (
+    advance_memory,
+    second_order_model,
+    smooth_motion,
+)
 from jaxccp.dynamics.second_order.smooth_report import end_memory, report_smooth_step, with_rotors
 from jaxccp.dynamics.second_order.state_projection import project_state
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
@@ -50,7 +54,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         Raises:
             ValueError: velocities of the model may jump, or there are too many of them.
         """
-        _check(model)
+        model = _checked(model)
         state = checked_start(model, state)
         is_carry = isinstance(state, ImpulseCarry)
         before = state.state if is_carry else state
@@ -83,7 +87,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             ValueError: ``force`` or ``control`` has another shape, as when they are exchanged;
                 ``h`` is not positive; or see :meth:`init`.
         """
-        _check(model)
+        model = _checked(model)
         state = checked_state(model, carry.state)
         h = step_length(h, self.h, state.position.dtype)
         force, control = checked_inputs(model, force, control, state.position.dtype)
@@ -131,8 +135,9 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         return ImpulseCarry(with_rotors(last), carry.warm_start, end_memory(last)), report
 
 
-def _check(model: Model) -> None:
-    check_smooth(model, "rk4")
+def _checked(model: Model) -> Model:
+    """Return the model as steps use it, or raise ValueError if its velocities may jump."""
+    model = second_order_model(model, "rk4")
     topology, linkage = model.topology, model.topology.linkage
     violations = []
     for group in topology.pairs:
@@ -151,3 +156,4 @@ def _check(model: Model) -> None:
             + (f" (and {len(violations) - 1} more of other kinds)" if len(violations) > 1 else "")
             + ': take "hht", "trapezoidal", "generalised-alpha" or "newmark", or "euler"'
         )
+    return model

@@ -1,6 +1,6 @@
 """Settings of steppers on velocities, and what they carry from step to step."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import jax
@@ -135,8 +135,9 @@ class Settings(ConeSettings):
             self.coordinates != "reduced" or not self.eliminate
         ):
             raise ValueError(
-                'smooth_contact="implicit" needs coordinates="reduced" and eliminate=True: take '
-                "these, or explicit contact"
+                'smooth_contact="implicit" needs coordinates="reduced" and eliminate=True, since '
+                "stiff forces between bodies couple their masses, which maximal coordinates keep "
+                "apart: take these, or explicit contact"
             )
         if self.coordinates not in get_args(Coordinates):
             raise ValueError(
@@ -153,7 +154,7 @@ class Settings(ConeSettings):
         implicit in smooth contact."""
         if not self.is_contact_implicit(model):
             return model
-        return replace(model, topology=replace(model.topology, dense=MAX_IMPLICIT_DOFS))
+        return model.with_one_mass_matrix(MAX_IMPLICIT_DOFS)
 
     def is_contact_implicit(self, model: Model) -> bool:
         """Tell whether steps are implicit in the forces of smooth contacts.
@@ -167,7 +168,7 @@ class Settings(ConeSettings):
         """
         if self.smooth_contact == "explicit" or model.topology.smooth is None:
             return False
-        topology = replace(model.topology, dense=MAX_IMPLICIT_DOFS)
+        topology = model.with_one_mass_matrix(MAX_IMPLICIT_DOFS).topology
         if topology.standalone.any() or topology.dofs.count > MAX_IMPLICIT_DOFS:
             raise ValueError(
                 f'smooth_contact="implicit" takes models of up to {MAX_IMPLICIT_DOFS} degrees of '
