@@ -56,7 +56,8 @@ class _State:
 
 @dataclass(frozen=True)
 class GradientNewton(Solver):
-    """Nesterov's projected gradient method, four steps an iteration, and semismooth Newton steps.
+    """Nesterov's projected gradient method, several steps an iteration, and semismooth Newton
+    steps.
 
     The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. The largest
     eigenvalue is estimated by a few products, and grows if the last step of an
@@ -79,8 +80,9 @@ class GradientNewton(Solver):
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     rolling: ClassVar[bool] = True
 
-    steps: int = 4
-    """Gradient steps an iteration, between two tests of the residual."""
+    steps: int | None = None
+    """Gradient steps an iteration, between two tests of the residual; None: 4 where there are
+    Newton steps, which should not wait for long, else 8."""
     eager: bool = False
     """Whether the Newton step comes first, and is used in single precision too."""
     largest: int = 1500
@@ -148,10 +150,11 @@ class GradientNewton(Solver):
             return after, further, momentum, y, n_y
 
         initial = (state.x, state.y, state.momentum, state.y, state.n_x)
+        steps = self.steps or (4 if self._factorises(task.problem) else 8)
         # Unrolled: a loop copies its state and counts, which takes 50 % longer.
-        unroll = True if self.steps <= MAX_UNROLLED else MAX_UNROLLED
+        unroll = True if steps <= MAX_UNROLLED else MAX_UNROLLED
         x, y, momentum, start, n_start = lax.fori_loop(
-            0, self.steps, gradient_step, initial, unroll=unroll
+            0, steps, gradient_step, initial, unroll=unroll
         )
         n_x = scaling.delassus.apply(x)
         d = x - start

@@ -144,10 +144,10 @@ def _rate_biases(
         later = integrate_configuration(model, state, time * velocity, velocity)
         # Coordinates change by their rates; to differentiate a search for them would be slow.
         coordinates = motion.coordinate + time * motion.rate
-        then = tree_motion(model, later, coordinates)
-        loop_rates = jnp.einsum("rbi,rbi->r", then.bilateral, later.twist[pairs])
-        rates = jnp.concatenate([then.rate, then.tendon.rate])
-        row_rates = row_order(linkage).loop_row_values(loop_rates, then.tendon.rate)
+        later_motion = tree_motion(model, later, coordinates)
+        loop_rates = jnp.einsum("rbi,rbi->r", later_motion.bilateral, later.twist[pairs])
+        rates = jnp.concatenate([later_motion.rate, later_motion.tendon.rate])
+        row_rates = row_order(linkage).loop_row_values(loop_rates, later_motion.tendon.rate)
         return later.twist, rates, row_rates
 
     return jax.jvp(rates_at, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]

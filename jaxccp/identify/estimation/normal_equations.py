@@ -1,7 +1,6 @@
 """Residuals and exact Jacobians of all segments, summed to normal equations."""
 
 import copy
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import jax
@@ -10,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.identify.estimation.chunks import ChunkedProgram, cores
+from jaxccp.identify.estimation.terms import Terms
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.recordings.gaps import Gaps
 from jaxccp.identify.recordings.recording import Recording
@@ -91,31 +91,6 @@ class Plan(Protocol):
             change: change of the unknowns of its initial state.
         """
         ...
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Loss, gradient and Gauss–Newton matrix of each of n segments, over z = (p parameters, x
-    unknowns of its initial state)."""
-
-    loss: Float[np.ndarray, " n"]
-    """Loss of each segment."""
-    gradient: Float[np.ndarray, "n z"]
-    """Gradient of the loss, in the parameters' scales."""
-    hessian: Float[np.ndarray, "n z z"]
-    """Gauss–Newton matrix, with the robust weights."""
-    end: Float[np.ndarray, "n x"]
-    """End of the segment, as a change of the next one's initial state."""
-    end_jacobian: Float[np.ndarray, "n x z"]
-    """Derivative of ``end`` with respect to z."""
-    square: Float[np.ndarray, "n o"]
-    """Sum of squares of the errors of each compared value."""
-    count: Float[np.ndarray, "n o"]
-    """Number of samples in that sum."""
-    usable: np.ndarray
-    """Mask of the segments in which all numbers are finite [n]."""
-    derivative_scale: Float[np.ndarray, " n"]
-    """Factor by which derivatives were scaled down; 1 for most segments."""
 
 
 class Evaluator:

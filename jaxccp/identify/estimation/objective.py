@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.estimation.elimination import Chains
-from jaxccp.identify.estimation.normal_equations import Evaluator, Terms
+from jaxccp.identify.estimation.normal_equations import Evaluator
+from jaxccp.identify.estimation.terms import Terms
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from jaxtyping import Float
 from scipy import stats
 
 from jaxccp.identify.estimation.levenberg_marquardt import minimise, solve
-from jaxccp.identify.estimation.normal_equations import Evaluator, Terms
+from jaxccp.identify.estimation.normal_equations import Evaluator
 from jaxccp.identify.estimation.objective import Point
+from jaxccp.identify.estimation.terms import Terms
 
 if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit

@@ -6,26 +6,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from jaxccp.math import quaternion, small
+from jaxccp.math import quaternion
 from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
-from jaxccp.model.kinematics.joint_chain import (
-    Kinds,
-    Pose,
-    by_slot,
-    chain,
-    joint_chains,
+from jaxccp.model.kinematics.joint_chain import Kinds, Pose, by_slot, joint_chains
+from jaxccp.model.kinematics.joint_coordinates import (
+    JointSolution,
+    axis_duals,
+    find_coordinates,
+    rows_at,
 )
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 from jaxccp.model.tendons.routing import TendonMotion, tendon_motion
-
-NEWTON_STEPS = 5
-"""Largest number of Newton steps of the search for the coordinates of a joint; one is enough where
-the coordinates are those of the poses already."""
 
 
 @jax.tree_util.register_dataclass
@@ -105,7 +101,7 @@ def tree_motion(
         model.topology.linkage.loops,
     )
     columns = joint_chains(model, coordinate)[2]
-    axis = jax.vmap(_dual)(columns, jnp.asarray(linkage.slots < len(linkage.axes)))
+    axis = jax.vmap(axis_duals)(columns, jnp.asarray(linkage.slots < len(linkage.axes)))
     joints, places = linkage.bilateral
     bilateral = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
     error = jnp.zeros(len(joints), coordinate.dtype)
@@ -168,33 +164,18 @@ def joint_frames(model: Model, state: State) -> Pose:
     return quaternion.multiply(orientation, model.joints.frame), origin
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _JointSolution:
-    """Coordinates, rows and errors of one joint, with rows in the second body's joint frame."""
-
-    coordinate: Float[Array, "*n k"]
-    """Coordinate in each slot [m, rad]."""
-    axis: Float[Array, "*n k 6"]
-    """Rows that give the rates."""
-    bilateral: Float[Array, "*n 6 6"]
-    """Rows of the constrained motions, after those of the axes."""
-    error: Float[Array, "*n 6"]
-    """Violation along each of these rows [m, rad]."""
-
-
 def _search(
     model: Model, state: State, joints: np.ndarray, known: Float[Array, " na"] | None = None
-) -> _JointSolution:
+) -> JointSolution:
     """Compute the coordinates of these joints from the poses of their bodies by Newton's method,
     and their rows; where coordinates are ``known``, the rows alone."""
     slots, axes = model.topology.linkage.slots[joints], model.axes
     orientation, origin = (part[joints] for part in joint_frames(model, state))
     back = quaternion.conjugate(orientation[:, 0])
     if known is None:
-        coordinate, motion = lax.stop_gradient(state.joint_positions), _motion
+        coordinate, motion = lax.stop_gradient(state.joint_positions), find_coordinates
     else:
-        coordinate, motion = known, _rows_at
+        coordinate, motion = known, rows_at
     return jax.vmap(motion)(
         quaternion.multiply(back, orientation[:, 1]),
         quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
@@ -203,104 +184,3 @@ def _search(
         by_slot(coordinate, slots),
         Kinds.of(model.topology.linkage.motions, slots),
     )
-
-
-def _motion(
-    rotation: Float[Array, "4"],
-    shift: Float[Array, "3"],
-    direction: Float[Array, "k 3"],
-    point: Float[Array, "k 3"],
-    initial: Float[Array, " k"],
-    kinds: Kinds,
-) -> _JointSolution:
-    """Return the coordinates, rows and errors of one joint from the relative pose of its frames.
-
-    Args:
-        rotation: orientation of the second frame in the first (w, x, y, z).
-        shift: position of the second frame in the first [m].
-        direction: unit vector of each axis, in the joint's frame.
-        point: a point on each axis [m].
-        initial: coordinates at which the search begins [m, rad].
-        kinds: whether each axis is a hinge, a slide or one of the three of a ball.
-    """
-    solved = kinds.hinge | kinds.slide
-    count = initial.shape[0]
-    identity = jnp.eye(count, dtype=initial.dtype)
-    rounding = float(jnp.finfo(initial.dtype).eps) ** 0.5
-
-    def at(q: Array) -> tuple[Array, Array]:
-        return _jacobian_and_error(rotation, shift, direction, point, q, kinds)
-
-    def residual(q: Array) -> Array:
-        columns, error = at(q)
-        return jnp.where(solved, -columns.T @ error, q)
-
-    def newton(current: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        q, _, number = current
-        columns, error = at(q)
-        step = small.solve(_gram(columns, solved), (columns.T @ error)[:, None])[:, 0]
-        step = jnp.where(solved, step, 0.0)
-        return jnp.where(solved, q + step, 0.0), jnp.max(jnp.abs(step)), number + 1
-
-    def unconverged(current: tuple[Array, Array, Array]) -> Array:
-        # The error after a step of Newton's method is about the square of the step.
-        _, step, number = current
-        return (step > rounding) & (number < NEWTON_STEPS)
-
-    def search(_, q: Array) -> Array:
-        infinite = jnp.full((), jnp.inf, q.dtype)
-        return lax.while_loop(unconverged, newton, (q, infinite, jnp.int32(0)))[0]
-
-    def tangent(linear, y: Array) -> Array:
-        # The inverse itself, so that the operation on y can be transposed.
-        return small.solve(jax.vmap(linear, out_axes=1)(identity), identity) @ y
-
-    q = lax.custom_root(residual, initial, search, tangent) if count else initial
-    return _rows_at(rotation, shift, direction, point, q, kinds)
-
-
-def _rows_at(
-    rotation: Float[Array, "4"],
-    shift: Float[Array, "3"],
-    direction: Float[Array, "k 3"],
-    point: Float[Array, "k 3"],
-    q: Float[Array, " k"],
-    kinds: Kinds,
-) -> _JointSolution:
-    """Return the rows and errors of one joint at its coordinates ``q``; see :func:`_motion`."""
-    columns, error = _jacobian_and_error(rotation, shift, direction, point, q, kinds)
-    basis = small.complete(columns)
-    return _JointSolution(
-        jnp.where(kinds.ball, direction @ quaternion.log(rotation), q),
-        _dual(columns, kinds.hinge | kinds.slide | kinds.ball),
-        basis.T,
-        basis.T @ error,
-    )
-
-
-def _jacobian_and_error(
-    rotation: Float[Array, "4"],
-    shift: Float[Array, "3"],
-    direction: Float[Array, "k 3"],
-    point: Float[Array, "k 3"],
-    q: Float[Array, " k"],
-    kinds: Kinds,
-) -> tuple[Float[Array, "6 k"], Float[Array, "6"]]:
-    """Return the Jacobian S and the error e of one joint at its coordinates ``q``; see
-    :func:`_motion`."""
-    orientation, end, columns = chain(q, direction, point, kinds, rotation)
-    back = quaternion.conjugate(orientation)
-    translation = quaternion.rotate(back, shift - end)
-    rotation_vector = quaternion.log(quaternion.multiply(back, rotation))
-    return columns, jnp.concatenate([translation, rotation_vector])
-
-
-def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
-    """Return SᵀS, with rows and columns of the identity for slots without an axis."""
-    identity = jnp.eye(used.shape[0], dtype=columns.dtype)
-    return jnp.where(used[:, None] & used, columns.T @ columns, identity)
-
-
-def _dual(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k 6"]:
-    """Return (SᵀS)⁻¹ Sᵀ, which gives the rates of the axes from a relative twist."""
-    return small.solve(_gram(columns, used), columns.T)
