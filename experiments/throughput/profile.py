@@ -55,8 +55,8 @@ PARTS = (
     ("mass matrix", "reduced/(mass|body_mass)|dynamics/inertia", ".*"),
     ("whitening", "model/family.py|reduced/velocities", "of|velocities|whiten|unwhiten"),
     ("sensors", "sensors/", ".*"),
+    ("integration", "reduced/advance|kinematics/configuration", ".*"),
     ("kinematics", "reduced/screws|model/.*kinematics|model/joint", ".*"),
-    ("integration", "reduced/advance", ".*"),
     ("rows and forces", "dynamics/", ".*"),
 )
 """The parts of a step: each with patterns of file and function of the calls that belong to it. An
