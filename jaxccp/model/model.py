@@ -25,6 +25,10 @@ ImpactTimes = Literal["bounces", "all"]
 
 DENSE = 100
 """Largest number of degrees of freedom for which a model has a single dense mass matrix."""
+MAX_DENSE = 300
+"""Largest number of degrees of freedom of rigid bodies that share one mass matrix where a method
+needs them in one. The Jacobian of Newton's method takes memory of its third power, 0.2 GB in
+float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,13 +264,12 @@ class Model:
     activations: Activations | None = None
     """Activations of the actuators that have one, if any."""
 
-    def with_one_mass_matrix(self, dofs: int) -> "Model":
-        """Return the model with one mass matrix for all rigid bodies.
-
-        Args:
-            dofs: largest number of degrees of freedom of rigid bodies that share it.
-        """
-        return replace(self, topology=replace(self.topology, dense=dofs))
+    def with_one_mass_matrix(self) -> "Model":
+        """Return the model with one mass matrix for all rigid bodies, if they have at most
+        :data:`MAX_DENSE` degrees of freedom."""
+        if not self.topology.standalone.any():
+            return self
+        return replace(self, topology=replace(self.topology, dense=MAX_DENSE))
 
     def with_recovery_speed(self, speed: float) -> "Model":
         """Return the model with another recovery speed.

@@ -15,12 +15,8 @@ from jaxccp.dynamics.second_order.applied_forces import (
 )
 from jaxccp.dynamics.smooth import smooth_contacts, smooth_forces
 from jaxccp.math import trees
-from jaxccp.model.model import Model
+from jaxccp.model.model import MAX_DENSE, Model
 from jaxccp.model.state import State
-
-MAX_DOFS = 300
-"""Largest number of degrees of freedom of rigid bodies beside bodies without joints: the Jacobian
-of Newton's method takes memory of its third power, 0.2 GB for 300 in float64."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +114,11 @@ def second_order_model(model: Model, stepper: str) -> Model:
         ValueError: the model has too many velocities, or rotors along coordinates that families
             move.
     """
-    whole = model.with_one_mass_matrix(MAX_DOFS)
+    whole = model.with_one_mass_matrix()
     if whole.topology.standalone.any():
         raise ValueError(
             f"{stepper} solves for the accelerations of all bodies at once, by a matrix of as many "
-            f"rows as rigid bodies have degrees of freedom, and takes up to {MAX_DOFS} of them: "
+            f"rows as rigid bodies have degrees of freedom, and takes up to {MAX_DENSE} of them: "
             'take "euler" or "projected"'
         )
     refused = rotors_on_families(model)

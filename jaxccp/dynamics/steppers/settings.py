@@ -20,7 +20,7 @@ from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.stepper import checked_start
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
-from jaxccp.model.model import Model
+from jaxccp.model.model import MAX_DENSE, Model
 from jaxccp.model.state import State
 
 Coordinates = Literal["reduced", "maximal"]
@@ -32,9 +32,6 @@ STACK_SOLVER, STACK_MIN_BODIES = GradientNewton(eager=True), 4
 """Default algorithm if at least this many free bodies can be stacked. Ten boxes a millimetre out of
 line, at rest, take 120 iterations a step with APGD, and 0.4 with this one (float32, to 1e-4 m/s).
 """
-MAX_IMPLICIT_DOFS = 300
-"""Maximum number of degrees of freedom of rigid bodies in steps that are implicit in smooth
-contact."""
 
 
 @jax.tree_util.register_dataclass
@@ -154,7 +151,7 @@ class Settings(ConeSettings):
         implicit in smooth contact."""
         if not self.is_contact_implicit(model):
             return model
-        return model.with_one_mass_matrix(MAX_IMPLICIT_DOFS)
+        return model.with_one_mass_matrix()
 
     def is_contact_implicit(self, model: Model) -> bool:
         """Tell whether steps are implicit in the forces of smooth contacts.
@@ -168,10 +165,10 @@ class Settings(ConeSettings):
         """
         if self.smooth_contact == "explicit" or model.topology.smooth is None:
             return False
-        topology = model.with_one_mass_matrix(MAX_IMPLICIT_DOFS).topology
-        if topology.standalone.any() or topology.dofs.count > MAX_IMPLICIT_DOFS:
+        topology = model.with_one_mass_matrix().topology
+        if topology.standalone.any() or topology.dofs.count > MAX_DENSE:
             raise ValueError(
-                f'smooth_contact="implicit" takes models of up to {MAX_IMPLICIT_DOFS} degrees of '
+                f'smooth_contact="implicit" takes models of up to {MAX_DENSE} degrees of '
                 "freedom of rigid bodies: take fewer bodies, or smooth_contact="
                 '"explicit" and shorter steps'
             )
