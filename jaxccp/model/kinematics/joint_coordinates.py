@@ -30,39 +30,50 @@ class JointSolution:
     """Violation along each of these rows [m, rad]."""
 
 
-def find_coordinates(
-    rotation: Float[Array, "4"],
-    shift: Float[Array, "3"],
-    direction: Float[Array, "k 3"],
-    point: Float[Array, "k 3"],
-    initial: Float[Array, " k"],
-    kinds: Kinds,
-) -> JointSolution:
-    """Return the coordinates, rows and errors of one joint from the relative pose of its frames.
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class JointPose:
+    """The relative pose of the frames of one joint, and its axes."""
+
+    rotation: Float[Array, "*n 4"]
+    """Orientation of the second frame in the first (w, x, y, z)."""
+    shift: Float[Array, "*n 3"]
+    """Position of the second frame in the first [m]."""
+    direction: Float[Array, "*n k 3"]
+    """Unit vector of each axis, in the joint's frame."""
+    point: Float[Array, "*n k 3"]
+    """A point on each axis [m]."""
+    kinds: Kinds
+    """Whether each axis is a hinge, a slide or one of the three of a ball."""
+
+    def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array]:
+        """Return the Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
+        orientation, end, columns = chain(q, self.direction, self.point, self.kinds, self.rotation)
+        back = quaternion.conjugate(orientation)
+        translation = quaternion.rotate(back, self.shift - end)
+        rotation_vector = quaternion.log(quaternion.multiply(back, self.rotation))
+        return columns, jnp.concatenate([translation, rotation_vector])
+
+
+def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Array, " k"]:
+    """Return the coordinates [m, rad] of one joint; those of a ball are 0 here.
 
     Args:
-        rotation: orientation of the second frame in the first (w, x, y, z).
-        shift: position of the second frame in the first [m].
-        direction: unit vector of each axis, in the joint's frame.
-        point: a point on each axis [m].
+        joint: relative pose and axes of the joint.
         initial: coordinates at which the search begins [m, rad].
-        kinds: whether each axis is a hinge, a slide or one of the three of a ball.
     """
-    solved = kinds.hinge | kinds.slide
+    solved = joint.kinds.hinge | joint.kinds.slide
     count = initial.shape[0]
     identity = jnp.eye(count, dtype=initial.dtype)
     rounding = float(jnp.finfo(initial.dtype).eps) ** 0.5
 
-    def at(q: Array) -> tuple[Array, Array]:
-        return _jacobian_and_error(rotation, shift, direction, point, q, kinds)
-
     def residual(q: Array) -> Array:
-        columns, error = at(q)
+        columns, error = joint.jacobian_and_error(q)
         return jnp.where(solved, -columns.T @ error, q)
 
     def newton(current: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         q, _, number = current
-        columns, error = at(q)
+        columns, error = joint.jacobian_and_error(q)
         step = small.solve(_gram(columns, solved), (columns.T @ error)[:, None])[:, 0]
         step = jnp.where(solved, step, 0.0)
         return jnp.where(solved, q + step, 0.0), jnp.max(jnp.abs(step)), number + 1
@@ -80,53 +91,25 @@ def find_coordinates(
         # The inverse itself, so that the operation on y can be transposed.
         return small.solve(jax.vmap(linear, out_axes=1)(identity), identity) @ y
 
-    q = lax.custom_root(residual, initial, search, tangent) if count else initial
-    return rows_at(rotation, shift, direction, point, q, kinds)
+    return lax.custom_root(residual, initial, search, tangent) if count else initial
 
 
-def rows_at(
-    rotation: Float[Array, "4"],
-    shift: Float[Array, "3"],
-    direction: Float[Array, "k 3"],
-    point: Float[Array, "k 3"],
-    q: Float[Array, " k"],
-    kinds: Kinds,
-) -> JointSolution:
+def rows_at(joint: JointPose, q: Float[Array, " k"]) -> JointSolution:
     """Return the rows and errors of one joint at given coordinates.
 
     Args:
-        rotation: orientation of the second frame in the first (w, x, y, z).
-        shift: position of the second frame in the first [m].
-        direction: unit vector of each axis, in the joint's frame.
-        point: a point on each axis [m].
-        q: coordinates [m, rad].
-        kinds: whether each axis is a hinge, a slide or one of the three of a ball.
+        joint: relative pose and axes of the joint.
+        q: coordinates [m, rad]; those of a ball are not used.
     """
-    columns, error = _jacobian_and_error(rotation, shift, direction, point, q, kinds)
+    kinds = joint.kinds
+    columns, error = joint.jacobian_and_error(q)
     basis = small.complete(columns)
     return JointSolution(
-        jnp.where(kinds.ball, direction @ quaternion.log(rotation), q),
+        jnp.where(kinds.ball, joint.direction @ quaternion.log(joint.rotation), q),
         axis_duals(columns, kinds.hinge | kinds.slide | kinds.ball),
         basis.T,
         basis.T @ error,
     )
-
-
-def _jacobian_and_error(
-    rotation: Float[Array, "4"],
-    shift: Float[Array, "3"],
-    direction: Float[Array, "k 3"],
-    point: Float[Array, "k 3"],
-    q: Float[Array, " k"],
-    kinds: Kinds,
-) -> tuple[Float[Array, "6 k"], Float[Array, "6"]]:
-    """Return the Jacobian S and the error e of one joint at its coordinates ``q``; see
-    :func:`_motion`."""
-    orientation, end, columns = chain(q, direction, point, kinds, rotation)
-    back = quaternion.conjugate(orientation)
-    translation = quaternion.rotate(back, shift - end)
-    rotation_vector = quaternion.log(quaternion.multiply(back, rotation))
-    return columns, jnp.concatenate([translation, rotation_vector])
 
 
 def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:

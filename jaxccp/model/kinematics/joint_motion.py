@@ -13,6 +13,7 @@ from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_chain import Kinds, Pose, by_slot, joint_chains
 from jaxccp.model.kinematics.joint_coordinates import (
+    JointPose,
     JointSolution,
     axis_duals,
     find_coordinates,
@@ -172,15 +173,16 @@ def _search(
     slots, axes = model.topology.linkage.slots[joints], model.axes
     orientation, origin = (part[joints] for part in joint_frames(model, state))
     back = quaternion.conjugate(orientation[:, 0])
-    if known is None:
-        coordinate, motion = lax.stop_gradient(state.joint_positions), find_coordinates
-    else:
-        coordinate, motion = known, rows_at
-    return jax.vmap(motion)(
-        quaternion.multiply(back, orientation[:, 1]),
-        quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
-        by_slot(axes.direction, slots),
-        by_slot(axes.point, slots),
-        by_slot(coordinate, slots),
-        Kinds.of(model.topology.linkage.motions, slots),
+    poses = JointPose(
+        rotation=quaternion.multiply(back, orientation[:, 1]),
+        shift=quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
+        direction=by_slot(axes.direction, slots),
+        point=by_slot(axes.point, slots),
+        kinds=Kinds.of(model.topology.linkage.motions, slots),
     )
+    if known is None:
+        initial = by_slot(lax.stop_gradient(state.joint_positions), slots)
+        coordinate = jax.vmap(find_coordinates)(poses, initial)
+    else:
+        coordinate = by_slot(known, slots)
+    return jax.vmap(rows_at)(poses, coordinate)
