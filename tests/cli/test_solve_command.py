@@ -123,7 +123,11 @@ def test_table(problems: tuple[Path, Path]) -> None:
 
 
 def test_precision_is_the_commands_own(problems: tuple[Path, Path], tmp_path: Path) -> None:
-    """64 bits also where JAX is set to 32, and the setting is left as it was."""
+    """64 bits also where JAX is set to 32, and the setting is left as it was.
+
+    Where the velocities of all rows are off by a residual of r [m/s], the convex objective is off
+    by r Σ|λ| at most.
+    """
     with jax.enable_x64(False):
         deep = run(*problems, *QUICK, "--rtol", 1e-11, "--json")
         assert not jax.config.read("jax_enable_x64")
@@ -132,9 +136,11 @@ def test_precision_is_the_commands_own(problems: tuple[Path, Path], tmp_path: Pa
     single = run(*problems, *QUICK, "--precision", 32, "--rtol", 1e-5, *out)
     assert single.exit_code == 0
     for low, high in zip(lines(single), lines(deep), strict=True):
-        assert low["objective"] == pytest.approx(high["objective"], rel=1e-5)
         lam = np.load(tmp_path / f"{low['name']}.npz")["lam"]
         assert lam.dtype == np.float64
+        error = low["residual_max"] * np.abs(lam).sum()
+        assert error < 1e-4
+        assert low["objective"] == pytest.approx(high["objective"], rel=0, abs=error)
 
 
 def test_help_names_units_and_exit_codes() -> None:
