@@ -1,7 +1,7 @@
 """Bodies, shapes, materials, joints and the state of a model; this package contains no solver."""
 
-from jaxccp.model.activation import Activation, Activations
-from jaxccp.model.actuator import Actuator, motor, position_servo, velocity_servo
+from jaxccp.model.actuators.activation import Activation, Activations
+from jaxccp.model.actuators.actuator import Actuator, motor, position_servo, velocity_servo
 from jaxccp.model.family import Family, FamilyState, FrameMap, MassRoot
 from jaxccp.model.joints import (
     JOINTS,

@@ -166,7 +166,7 @@ class Axes:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Actuators:
-    """Data of the nm actuators; see :class:`jaxccp.model.actuator.Actuator`."""
+    """Data of the nm actuators; see :class:`jaxccp.model.actuators.actuator.Actuator`."""
 
     gain: Float[Array, " nm"]
     """Forces per unit of control."""

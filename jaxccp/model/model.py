@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.content import ByContent, cached_table
-from jaxccp.model.activation import Activations
+from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid
 from jaxccp.model.kinematics.dofs import Dofs, dofs

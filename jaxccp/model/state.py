@@ -51,8 +51,8 @@ class State:
     families: tuple[FamilyState, ...] = ()
     """States of the model's families, which determine the poses and twists of their frames."""
     activation: Float[Array, " ma"] | None = None
-    """Activations of the actuators that have one (:class:`jaxccp.model.activation.Activations`);
-    None where there are none."""
+    """Activations of the actuators that have one
+    (:class:`jaxccp.model.actuators.activation.Activations`); None where there are none."""
 
     @property
     def twist(self) -> Float[Array, "nb 6"]:

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool
 
+from jaxccp.model.actuators.dynamics import DYNAMICS
 from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model, PairGroup
 
@@ -134,10 +135,10 @@ def _tendon_lengths(model: Model) -> Bool[np.ndarray, " nt"]:
     return np.isin(tendons, routing.bilateral) & ~np.isin(tendons, model.tendons.motions.index)
 
 
-def _filters(model: Model) -> Bool[np.ndarray, " ma"]:
-    """Return the mask of the activations that are filters, and so have a time constant."""
+def _with_time_constant(model: Model) -> Bool[np.ndarray, " ma"]:
+    """Return the mask of the activations that have a time constant."""
     assert model.activations is not None
-    return np.array([kind != "integrator" for kind in model.activations.dynamics])
+    return np.array([DYNAMICS[kind].has_time_constant for kind in model.activations.dynamics])
 
 
 _FIXED = Rule(lambda model: model.topology.free, "is of a body that is fixed, or of a frame")
@@ -169,7 +170,7 @@ RULES: dict[str, Rule] = {
         _tendon_lengths,
         "is of a tendon that is not held at a constant length: build it with length=…",
     ),
-    "activations.time_constant": Rule(_filters, "is of an integrator, which has none"),
+    "activations.time_constant": Rule(_with_time_constant, "is of an integrator, which has none"),
 }
 """Rules for the numbers with entries that can never have an effect."""
 ABSENT = {

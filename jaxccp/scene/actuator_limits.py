@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jaxccp.model.activation import Range
-from jaxccp.model.actuator import Actuator
+from jaxccp.model.actuators.activation import Range
+from jaxccp.model.actuators.actuator import Actuator
 from jaxccp.model.tendons import Coupling
 from jaxccp.scene.tables.tendon_tables import TendonSpec
 

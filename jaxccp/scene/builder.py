@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.collision.detect import slots
-from jaxccp.model.activation import Activations
+from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.material import Combination
 from jaxccp.model.model import ContactSettings, ImpactTimes, Model, Topology
 from jaxccp.model.sites import Sites

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jaxccp.model.activation import Range
-from jaxccp.model.actuator import Actuator
+from jaxccp.model.actuators.activation import Range
+from jaxccp.model.actuators.actuator import Actuator
 from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check, freedoms
 from jaxccp.model.ranges import check_range

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.dynamics.rows.law import law_wrenches
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import safe
-from jaxccp.model.activation import commands
+from jaxccp.model.actuators.activation import commands
 from jaxccp.model.linkage import Actuators
 from jaxccp.model.tendons.routing import polynomial
 

@@ -39,7 +39,7 @@ from jaxccp.dynamics.steppers.alpha_carry import AlphaCarry, Coefficients, StepE
 from jaxccp.dynamics.steppers.alpha_sweeps import sweeps
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
-from jaxccp.model.activation import later
+from jaxccp.model.actuators.activation import later
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order

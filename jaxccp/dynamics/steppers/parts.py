@@ -28,7 +28,7 @@ from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts,
 from jaxccp.dynamics.step_report import StepReport, step_report
 from jaxccp.dynamics.stepper import StepLength, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
-from jaxccp.model.activation import later
+from jaxccp.model.actuators.activation import later
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State

@@ -24,7 +24,7 @@ from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
-from jaxccp.model.activation import later
+from jaxccp.model.actuators.activation import later
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order

@@ -25,7 +25,7 @@ class Shape(ByContent):
     monomials: str
     """Monomials of the shape functions, such as ``"1 x xy x2"``; one for each vector coordinate."""
     nodes: tuple[tuple[float, float, float], ...]
-    """Positions of the nodes in the parent element."""
+    """Positions of the nodes in the parent element: at its corners, and between them at 0."""
     derivatives: tuple[str, ...]
     """Vector coordinates of each node: ``""`` is the position; ``"x"``, ``"zz"``, … are its
     derivatives along lengths in the reference configuration."""

@@ -7,8 +7,8 @@ from functools import partial
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.model.activation import Range
-from jaxccp.model.actuator import columns
+from jaxccp.model.actuators.activation import Range
+from jaxccp.model.actuators.actuator import columns
 from jaxccp.model.coordinate import COMPLIANT, FORCES, Coordinate
 from jaxccp.model.joints import Axis, Ball, Joint
 from jaxccp.model.kinematics.spanning_tree import spanning_tree

@@ -9,12 +9,12 @@ from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.elements.joints import HINGE, SLIDE, Axes
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
-from jaxccp.model.activation import Activation, Dynamics
-from jaxccp.model.actuator import Actuator, Range
+from jaxccp.model.actuators.activation import Activation
+from jaxccp.model.actuators.actuator import Actuator, Range
 from jaxccp.scene.builder import ModelBuilder
 
 FOREVER = (-np.inf, np.inf)
-FILTERS: dict[str, Dynamics] = {"FILTER": "filter", "FILTEREXACT": "filterexact"}
+FILTERS = {"FILTER": "filter", "FILTEREXACT": "filterexact"}
 LEFT_OUT = {"MUSCLE": "muscles are", "USER": "dynamics of a user's own are"}
 COLUMNS = {
     "actuator_armature": "a rotor of its own",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxccp.model.activation import Activation, Range
+from jaxccp.model.actuators.activation import Activation, Range
 from jaxccp.model.ranges import check_range
 
 

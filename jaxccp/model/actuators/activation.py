@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.model.actuators.dynamics import DYNAMICS
 from jaxccp.model.linkage import Actuators
 from jaxccp.model.ranges import check_range
 from jaxccp.model.state import State
 
-Dynamics = Literal["integrator", "filter", "filterexact"]
 Range = tuple[float, float]
 
 
@@ -26,18 +25,18 @@ class Activation:
     all of them. The force of a step is computed from the activation at its start.
     """
 
-    dynamics: Dynamics
-    """The differential equation of the activation."""
+    dynamics: str
+    """Name of the differential equation of the activation, in
+    :data:`jaxccp.model.actuators.dynamics.DYNAMICS`."""
     time_constant: float = 1.0
     """T of a filter [s]; an integrator has none."""
     limits: Range = (-np.inf, np.inf)
     """Lowest and highest activation."""
 
     def __post_init__(self) -> None:
-        if self.dynamics not in get_args(Dynamics):
-            allowed = ", ".join(get_args(Dynamics))
+        if self.dynamics not in DYNAMICS:
             raise ValueError(
-                f"Activation: dynamics must be one of {allowed}, not {self.dynamics!r}"
+                f"Activation: dynamics must be one of {', '.join(DYNAMICS)}, not {self.dynamics!r}"
             )
         if not 0 < self.time_constant < np.inf:
             raise ValueError(
@@ -58,8 +57,8 @@ class Activations:
     """Lowest and highest activation."""
     actuators: tuple[int, ...] = field(metadata={"static": True})
     """Index of the actuator of each activation, in ascending order."""
-    dynamics: tuple[Dynamics, ...] = field(metadata={"static": True})
-    """The differential equation of each activation."""
+    dynamics: tuple[str, ...] = field(metadata={"static": True})
+    """Name of the differential equation of each activation."""
 
     @staticmethod
     def of(activations: Sequence[Activation | None]) -> "Activations | None":
@@ -96,13 +95,14 @@ class Activations:
             activation: the activations at the start.
             control: the controls of their actuators, within their range.
             elapsed: the time [s].
-            exact: whether ``"filter"`` also follows its exact path instead of Euler's step.
+            exact: whether all follow their exact paths instead of Euler's step.
         """
-        kinds = np.array(self.dynamics)
-        missing, ratio = control - activation, elapsed / self.time_constant
-        exactly = (kinds == "filterexact") | exact
-        share = jnp.where(exactly, -jnp.expm1(-ratio), ratio)
-        changed = activation + jnp.where(kinds == "integrator", elapsed * control, share * missing)
+        kinds, changed = np.array(self.dynamics), activation
+        for kind in dict.fromkeys(self.dynamics):
+            equation = DYNAMICS[kind]
+            solution = equation.exact if exact else equation.euler
+            after = solution(activation, control, elapsed, self.time_constant)
+            changed = jnp.where(kinds == kind, after, changed)
         return jnp.clip(changed, self.limits[:, 0], self.limits[:, 1])
 
 

@@ -1,0 +1,1 @@
+"""Actuators: their forces, and activations between controls and forces."""
