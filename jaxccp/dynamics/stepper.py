@@ -1,9 +1,12 @@
 """The contract of time steppers."""
 
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
+import jax
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import trees
 from jaxccp.math.array_input import as_floats
@@ -128,10 +131,11 @@ class Stepper(Protocol[CarryT]):
         *,
         h: StepLength | None = None,
     ) -> tuple[State, StepReport]:
-        """Take a single step.
+        """Take a single step, by a program that is compiled when a model of this structure is
+        first stepped.
 
-        In a loop use :meth:`init` and :meth:`advance` instead: they start each solve from the
-        impulses of the step before.
+        In a loop use :meth:`init` and :meth:`advance` instead, within ``jit``: they start each
+        solve from the impulses of the step before.
 
         Args:
             model: the model.
@@ -143,5 +147,24 @@ class Stepper(Protocol[CarryT]):
         Returns:
             The state after the step, and the report.
         """
-        carry, report = self.advance(model, self.init(model, state), force, control, h=h)
-        return carry.state, report
+        # Inputs are checked before they are traced: errors name the values then.
+        carry: Any = self.init(model, state)
+        dtype = carry.state.position.dtype
+        force, control = checked_inputs(model, force, control, dtype)
+        if h is not None:
+            h = step_length(h, self.h, dtype)
+        return _advance(self, model, carry, force, control, h)
+
+
+@partial(jax.jit, static_argnames=("stepper",))
+def _advance(
+    stepper: Stepper[CarryT],
+    model: Model,
+    carry: CarryT,
+    force: Array | None,
+    control: Array | None,
+    h: StepLength | None,
+) -> tuple[State, StepReport]:
+    """Take one step of a sequence, and return the state after it and the report."""
+    carry, report = stepper.advance(model, carry, force, control, h=h)
+    return carry.state, report

@@ -1,5 +1,6 @@
 """The length of a step is an argument of every stepper: a number of a program like any other."""
 
+from dataclasses import replace
 from functools import cache
 
 import jax
@@ -55,12 +56,30 @@ def test_steps_of_varying_length_in_one_program(name: str) -> None:
 @pytest.mark.parametrize("name", ["euler", "rk4"])
 def test_a_plain_number_makes_the_program_of_that_setting(name: str) -> None:
     model, state = pendulum()
-    asked = jax.make_jaxpr(lambda s: STEPPERS[name]().step(model, s, h=H))(state)
-    given = jax.make_jaxpr(lambda s: STEPPERS[name](H).step(model, s))(state)
+    carry = STEPPERS[name]().init(model, state)
+    asked = jax.make_jaxpr(lambda c: STEPPERS[name]().advance(model, c, h=H))(carry)
+    given = jax.make_jaxpr(lambda c: STEPPERS[name](H).advance(model, c))(carry)
     assert [str(e.primitive) for e in asked.eqns] == [str(e.primitive) for e in given.eqns]
     assert asked.out_avals == given.out_avals
     for one, other in zip(asked.consts, given.consts, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_single_steps_are_one_program() -> None:
+    """Also outside of ``jit``, for other numbers and another length of the step."""
+    traced = []
+
+    class Traced(EulerImplicitLinearized):
+        def advance(self, *args, **settings):
+            traced.append(self)
+            return super().advance(*args, **settings)
+
+    model, state = pendulum()
+    first, _ = Traced(H).step(model, state, h=H)
+    heavier = replace(model, bodies=replace(model.bodies, mass=2.0 * model.bodies.mass))
+    second, _ = Traced(H).step(heavier, first, h=0.5 * H)
+    assert len(traced) == 1
+    np.testing.assert_allclose(second.time, 1.5 * H)
 
 
 @pytest.mark.parametrize("name", STEPPERS)

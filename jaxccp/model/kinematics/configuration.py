@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.jitted import jitted
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
@@ -141,6 +142,7 @@ def integrate_configuration(
     return with_frames(model, forward_kinematics(model, after, coordinate, rate))
 
 
+@jitted
 def with_joint_coordinates(model: Model, state: State) -> State:
     """Return the state with its joint coordinates computed from the poses of its bodies.
 
