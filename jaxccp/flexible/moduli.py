@@ -18,8 +18,9 @@ def isotropic(young: Array | float, poisson: Array | float) -> Float[Array, "6 6
     """
     shear = young / (2.0 * (1.0 + poisson))
     lame = 2.0 * shear * poisson / (1.0 - 2.0 * poisson)
-    axial = jnp.zeros((6, 6)).at[:3, :3].set(1.0)
-    return lame * axial + shear * jnp.diag(jnp.asarray([2.0, 2.0, 2.0, 1.0, 1.0, 1.0]))
+    axial = np.zeros((6, 6))
+    axial[:3, :3] = 1.0
+    return jnp.asarray(lame * axial + shear * np.diag([2.0, 2.0, 2.0, 1.0, 1.0, 1.0]), float)
 
 
 def orthotropic(
@@ -76,9 +77,9 @@ def of_section(
         shear_factors: k of the planes xz and xy, the parts of the section that resist shear.
     """
     stiffness = isotropic(young, poisson)
-    shear = jnp.asarray([1.0, 1.0, 1.0, 1.0, shear_factors[0], shear_factors[1]])
+    shear = jnp.concatenate([jnp.ones(4), shear_factors])
     diagonal = jnp.concatenate([jnp.full(3, young), jnp.diagonal(stiffness)[3:]])
-    axis = stiffness.at[:3, :3].add(-young * jnp.eye(3)).at[3:, 3:].set(0.0)
+    axis = stiffness.at[:3, :3].add(-young * np.eye(3)).at[3:, 3:].set(0.0)
     return jnp.stack([jnp.diag(diagonal * shear), axis])
 
 

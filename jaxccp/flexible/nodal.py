@@ -12,6 +12,7 @@ from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.elements import Elements
 from jaxccp.flexible.frames import NodeMap, node_map, orientations, positions
 from jaxccp.flexible.layout import Layout
+from jaxccp.math.jitted import jitted
 from jaxccp.model.family import Family, FamilyState
 
 
@@ -53,6 +54,7 @@ class NodalFamily(Family):
         velocities = np.unique(self.layout.columns[frames])
         return velocities[velocities < len(self.layout.free)]
 
+    @jitted
     def start(self) -> FamilyState:
         free = self.layout.free
         return FamilyState(self.position.reshape(-1)[free], self.velocity.reshape(-1)[free])
@@ -67,6 +69,7 @@ class NodalFamily(Family):
         flat = jnp.zeros(self.position.size, v.dtype).at[self.layout.free].set(v)
         return flat.reshape(-1, 3)
 
+    @jitted
     def poses(self, q: Float[Array, " nv"]) -> tuple[Float[Array, "nf 3"], Float[Array, "nf 4"]]:
         x = self.coordinates(q)
         return positions(self.layout, x), orientations(self.layout, self.position, x)

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from jaxccp.math.jitted import jitted
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
+@jitted
 def with_frames(model: Model, state: State) -> State:
     """Return the state with the poses and twists of all family frames computed from
     ``state.families``.

@@ -1,10 +1,12 @@
 """Cables, beams and shells of finite elements, with checks of the user's numbers."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from jaxccp.flexible.ancf import FACES, SHAPES, Shape, box, rope
 from jaxccp.flexible.ancf.continuum import continuum_elements
@@ -68,10 +70,12 @@ def cable(
             raise ValueError(f"{what}: there is no node {node}; it has {count}, counted from 0")
     _check_between(what, between)
     area, moment = np.pi * radius**2, np.pi * radius**4 / 4
-    family = rope(
-        jnp.asarray(table), area, moment, young, density, damping, clamped=clamped, pinned=pinned
-    )
+    numbers = area, moment, young, density, damping
+    family = _compute_cable(table, *numbers, clamped=tuple(clamped), pinned=tuple(pinned))
     return with_points_on_cable(family, lengths, between) if between else family
+
+
+_compute_cable = jax.jit(rope, static_argnames=("clamped", "pinned"))
 
 
 def solid(
@@ -127,16 +131,49 @@ def solid(
         if face not in faces:
             raise ValueError(f"{what}: {unknown(face, faces)}")
     _check_between(what, between)
+    position = finite_vector(f"{what}: position [m]", pose[0], 3)
+    orientation = unit_quaternion(f"{what}: quaternion", pose[1])
+    nx, ny = int(counts[0]), int(counts[-1]) if len(counts) > 1 else 1
+    family, volumes = _compute_solid(
+        (young, poisson, density, damping),
+        sides,
+        (position, orientation),
+        shape=shape,
+        counts=(nx, ny, 1),
+        clamped=tuple(clamped),
+        pinned=tuple(pinned),
+        curve=curve,
+    )
+    _check_volumes(what, np.asarray(volumes))
+    return with_points_on_shell(family, (nx, ny), between) if between else family
+
+
+@partial(jax.jit, static_argnames=("shape", "counts", "clamped", "pinned", "curve"))
+def _compute_solid(
+    material: tuple[Array, Array, Array, Array],
+    size: Float[Array, "3"],
+    pose: tuple[Float[Array, "3"], Float[Array, "4"]],
+    *,
+    shape: Shape,
+    counts: tuple[int, int, int],
+    clamped: tuple[str, ...],
+    pinned: tuple[str, ...],
+    curve: Curve | None,
+) -> tuple[NodalFamily, Float[Array, " e"]]:
+    """Return a beam or a shell, and the smallest volume of an integration point of each element
+    [m³].
+
+    It is one program, since hundreds of small operations take ten times as long to compile.
+    """
+    young, poisson, density, damping = material
+    position, orientation = pose
     moduli = isotropic(young, poisson)[None]
     if shape.section:
         moduli = of_section(young, poisson, jnp.full(2, rectangle_shear_factor(poisson)))
-    position = jnp.asarray(finite_vector(f"{what}: position [m]", pose[0], 3))
-    orientation = jnp.asarray(unit_quaternion(f"{what}: quaternion", pose[1]))
-    nx, ny = int(counts[0]), int(counts[-1]) if len(counts) > 1 else 1
     family = box(
         shape,
-        jnp.asarray(sides),
-        (nx, ny, 1),
+        size,
+        counts,
         moduli,
         density,
         damping,
@@ -145,8 +182,7 @@ def solid(
         place=lambda point: position + quaternion.rotate(orientation, point),
         curve=curve or (lambda point: point),
     )
-    _check_reference(what, family)
-    return with_points_on_shell(family, (nx, ny), between) if between else family
+    return family, jnp.min(continuum_elements(family).volumes(), axis=1)
 
 
 def _check_between(what: str, between: int) -> None:
@@ -171,10 +207,14 @@ def _shape(what: str, element: str, kinds: str) -> Shape:
     return SHAPES[element]
 
 
-def _check_reference(what: str, family: NodalFamily) -> None:
+def _check_volumes(what: str, smallest: np.ndarray) -> None:
     """Raise ``ValueError`` for elements with a folded or inverted reference, as a ``curve`` may
-    make it."""
-    smallest = np.asarray(jnp.min(continuum_elements(family).volumes(), axis=1))
+    make it.
+
+    Args:
+        what: name of the body, for the message.
+        smallest: smallest volume of an integration point of each element [m³].
+    """
     bad = np.flatnonzero(~(smallest > 0))
     if len(bad):
         raise ValueError(
