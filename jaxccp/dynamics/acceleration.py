@@ -18,6 +18,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import coordinate_forces, explicit_forces
 from jaxccp.math import quaternion, safe
 from jaxccp.math.array_input import Floats, as_floats
+from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
@@ -67,7 +68,16 @@ def accelerations(
     eliminated as in a step, along trees in O(n) (:mod:`jaxccp.dynamics.maximal.equalities`).
     """
     state = checked_state(model, state)
-    force, control = checked_inputs(model, force, control, state.position.dtype)
+    return _accelerations(
+        model, state, *checked_inputs(model, force, control, state.position.dtype)
+    )
+
+
+@jitted
+def _accelerations(
+    model: Model, state: State, force: Float[Array, "nb 6"] | None, control: Array | None
+) -> Acceleration:
+    """Return the accelerations of bodies and joints for inputs that are checked."""
     free = jnp.asarray(model.topology.free)[:, None]
     twist = state.twist
     twist = jnp.where(free, twist, 0.0)
