@@ -1,6 +1,7 @@
 """Model files of ``jaxccp simulate``: initial state, controls and the written motion."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.cli.commands.scene_argument import FileOptions
-from jaxccp.cli.simulation import Run
+from jaxccp.cli.simulation import Run, of_each_state
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.mjcf.loop_closing import close_state_loops
@@ -117,7 +118,8 @@ def write_motion(out: Path, source: str, loaded: Loaded, run: Run) -> dict[str, 
     Returns:
         The file that was written, as ``trajectory``.
     """
-    qpos, qvel = jax.jit(jax.vmap(lambda s: loaded.layout.coordinates(loaded.model, s)))(run.states)
+    coordinates = partial(loaded.layout.coordinates, loaded.model)
+    qpos, qvel = of_each_state(coordinates, run.states)
     motion = {"time": run.recording.time, "qpos": np.asarray(qpos), "qvel": np.asarray(qvel)}
     if loaded.layout.places.na:
         motion["act"] = np.asarray(jax.vmap(loaded.layout.activation)(run.states))
