@@ -1,6 +1,5 @@
 """The contract of time steppers."""
 
-from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import jax
@@ -131,8 +130,8 @@ class Stepper(Protocol[CarryT]):
         *,
         h: StepLength | None = None,
     ) -> tuple[State, StepReport]:
-        """Take a single step, by a program that is compiled when a model of this structure is
-        first stepped.
+        """Take a single step. Outside of ``jit`` it is a program, compiled when a model of this
+        structure is first stepped.
 
         In a loop use :meth:`init` and :meth:`advance` instead, within ``jit``: they start each
         solve from the impulses of the step before.
@@ -153,10 +152,20 @@ class Stepper(Protocol[CarryT]):
         force, control = checked_inputs(model, force, control, dtype)
         if h is not None:
             h = step_length(h, self.h, dtype)
-        return _advance(self, model, carry, force, control, h)
+        # A setting such as the tolerance may be traced; then this is within a program already.
+        advance = _advance_compiled if _is_hashable(self) else _advance
+        return advance(self, model, carry, force, control, h)
 
 
-@partial(jax.jit, static_argnames=("stepper",))
+def _is_hashable(stepper: Stepper) -> bool:
+    """Tell whether a stepper can be a constant of a program; with traced settings it cannot."""
+    try:
+        hash(stepper)
+    except TypeError:
+        return False
+    return True
+
+
 def _advance(
     stepper: Stepper[CarryT],
     model: Model,
@@ -168,3 +177,6 @@ def _advance(
     """Take one step of a sequence, and return the state after it and the report."""
     carry, report = stepper.advance(model, carry, force, control, h=h)
     return carry.state, report
+
+
+_advance_compiled = jax.jit(_advance, static_argnames=("stepper",))
