@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
@@ -19,6 +20,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.math import safe, trees
 from jaxccp.math.array_input import Dimension, Floats, as_floats
+from jaxccp.math.jitted import is_hashable
 
 _Tree = TypeVar("_Tree")
 
@@ -65,7 +67,8 @@ def solve(
 ) -> Solution:
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
 
-    It works under ``jit``, ``vmap`` and both modes of differentiation, to any order. The derivative
+    It works under ``jit``, ``vmap`` and both modes of differentiation, to any order. Outside of
+    ``jit`` it is a program of its own, compiled once for each shape of problem. The derivative
     is implicit (:mod:`jaxccp.ccp.derivative`) and as accurate as the solution. It depends neither
     on the solver nor on the guess; if redundant contacts slide, this requires ``unique``. Numerical
     trouble is reported in ``statistics``, never raised.
@@ -109,13 +112,39 @@ def solve(
     frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else problem.multipliers("guess", guess)
     start = lax.stop_gradient(start)
+    # Which algorithm an automatic choice comes to may depend on numbers that are known here.
     algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
+    stop = stop or Stop()
+    limits = stop.atol, stop.rtol, stop.max_iterations
+    arguments = problem, frozen, start, limits
+    settings = algorithm, law, stop.history, gradient, unique and can_share_loads(problem)
+    run = _solve if trees.is_traced(arguments) or not is_hashable(settings) else _solve_compiled
+    return run(*arguments, settings)
+
+
+def _solve(
+    problem: Problem,
+    frozen: Problem,
+    start: Float[Array, " n"],
+    limits: tuple[Array | float | None, Array | float, Array | int],
+    settings: tuple[Solver, Law, int, Gradient, bool],
+) -> Solution:
+    """Solve a problem that is checked.
+
+    Args:
+        problem: n rows.
+        frozen: the same without derivatives and distant contacts, as iterations have it.
+        start: multipliers to start from, without derivatives.
+        limits: absolute and relative tolerance, and limit of iterations, of :class:`Stop`.
+        settings: algorithm, law, length of the history, gradient, and whether load sharing is to be
+            unique.
+    """
+    algorithm, law, history, gradient, unique = settings
+    stop = Stop(*limits, history)
     # A row that cannot be satisfied must not determine which iterate is the best for all others.
     solvable = made_consistent(frozen)
-    stop = stop or Stop()
     tolerance, limit = stop.tolerance(solvable), jnp.asarray(stop.max_iterations, jnp.int32)
-    best = iterate(solvable, algorithm, start, law, tolerance, limit, stop.history)
-    unique = unique and can_share_loads(problem)
+    best = iterate(solvable, algorithm, start, law, tolerance, limit, history)
     shared = jnp.asarray(True)
     if unique:
         # The stored form: load sharing needs few factorisations, not many products.
@@ -134,6 +163,9 @@ def solve(
     statistics = _statistics(frozen, best, tolerance, feasible, shared, derivative)
     solved = lam, problem.velocity(lam)
     return Solution(*(stop_gradient_unless(valid, solved) if guarded else solved), statistics)
+
+
+_solve_compiled = jax.jit(_solve, static_argnames=("settings",))
 
 
 def stop_gradient_unless(valid: Bool[Array, ""], tree: _Tree) -> _Tree:

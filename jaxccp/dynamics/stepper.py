@@ -9,6 +9,7 @@ from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import trees
 from jaxccp.math.array_input import as_floats
+from jaxccp.math.jitted import is_hashable
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -153,17 +154,8 @@ class Stepper(Protocol[CarryT]):
         if h is not None:
             h = step_length(h, self.h, dtype)
         # A setting such as the tolerance may be traced; then this is within a program already.
-        advance = _advance_compiled if _is_hashable(self) else _advance
+        advance = _advance_compiled if is_hashable(self) else _advance
         return advance(self, model, carry, force, control, h)
-
-
-def _is_hashable(stepper: Stepper) -> bool:
-    """Tell whether a stepper can be a constant of a program; with traced settings it cannot."""
-    try:
-        hash(stepper)
-    except TypeError:
-        return False
-    return True
 
 
 def _advance(

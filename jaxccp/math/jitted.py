@@ -1,6 +1,6 @@
 """Compilation of functions that users also call outside of ``jit``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
 
 import jax
@@ -15,3 +15,12 @@ def jitted(function: _Function) -> _Function:
     its operations would be compiled separately.
     """
     return cast(_Function, jax.jit(function))
+
+
+def is_hashable(settings: Hashable) -> bool:
+    """Tell whether settings can be constants of a program; with traced numbers they cannot."""
+    try:
+        hash(settings)
+    except TypeError:
+        return False
+    return True
