@@ -222,6 +222,10 @@ def page(rows: list[dict]) -> str:
         "the velocities after a step, against a step with many more iterations: the largest of a "
         "copy, root mean square over copies [m/s, rad/s]. MJX converged has "
         f"{CONVERGED[0]} Newton steps of {CONVERGED[1]} steps of line search.",
+        "",
+        "The processor was shared with other machines, which halves all speeds for minutes at a "
+        "time: engines of one row of copies and version ran in turn and can be compared, rows "
+        "that ran at another time cannot.",
     ]
     for name in ROBOTS:
         of = [row for row in rows if row["robot"] == name]
