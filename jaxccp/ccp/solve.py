@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
@@ -20,7 +19,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.math import safe, trees
 from jaxccp.math.array_input import Dimension, Floats, as_floats
-from jaxccp.math.jitted import is_hashable
+from jaxccp.math.jitted import compiled_outside_of_jit
 
 _Tree = TypeVar("_Tree")
 
@@ -116,28 +115,27 @@ def solve(
     algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
     stop = stop or Stop()
     limits = stop.atol, stop.rtol, stop.max_iterations
-    arguments = problem, frozen, start, limits
     settings = algorithm, law, stop.history, gradient, unique and can_share_loads(problem)
-    run = _solve if trees.is_traced(arguments) or not is_hashable(settings) else _solve_compiled
-    return run(*arguments, settings)
+    return _solve(settings, problem, frozen, start, limits)
 
 
+@compiled_outside_of_jit
 def _solve(
+    settings: tuple[Solver, Law, int, Gradient, bool],
     problem: Problem,
     frozen: Problem,
     start: Float[Array, " n"],
     limits: tuple[Array | float | None, Array | float, Array | int],
-    settings: tuple[Solver, Law, int, Gradient, bool],
 ) -> Solution:
     """Solve a problem that is checked.
 
     Args:
+        settings: algorithm, law, length of the history, gradient, and whether load sharing is to be
+            unique.
         problem: n rows.
         frozen: the same without derivatives and distant contacts, as iterations have it.
         start: multipliers to start from, without derivatives.
         limits: absolute and relative tolerance, and limit of iterations, of :class:`Stop`.
-        settings: algorithm, law, length of the history, gradient, and whether load sharing is to be
-            unique.
     """
     algorithm, law, history, gradient, unique = settings
     stop = Stop(*limits, history)
@@ -163,9 +161,6 @@ def _solve(
     statistics = _statistics(frozen, best, tolerance, feasible, shared, derivative)
     solved = lam, problem.velocity(lam)
     return Solution(*(stop_gradient_unless(valid, solved) if guarded else solved), statistics)
-
-
-_solve_compiled = jax.jit(_solve, static_argnames=("settings",))
 
 
 def stop_gradient_unless(valid: Bool[Array, ""], tree: _Tree) -> _Tree:

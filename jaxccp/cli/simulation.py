@@ -142,15 +142,10 @@ def of_each_state(function: Callable[[State], PyTree], states: State) -> PyTree:
         function: function of a state.
         states: states with one or two leading axes, as in :attr:`Run.states`.
     """
-    several = jax.lax.map if jax.default_backend() == "cpu" else _mapped
-    if states.time.ndim == 1:
-        return jax.jit(lambda states: several(function, states))(states)
-    return jax.jit(lambda copies: several(lambda each: several(function, each), copies))(states)
-
-
-def _mapped(function: Callable[[State], PyTree], states: State) -> PyTree:
-    """Return a function of many states at once."""
-    return jax.vmap(function)(states)
+    over = partial(partial, jax.lax.map) if jax.default_backend() == "cpu" else jax.vmap
+    for _ in range(states.time.ndim):
+        function = over(function)
+    return jax.jit(function)(states)
 
 
 def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | ReducedDescriptor:

@@ -2,14 +2,13 @@
 
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
-import jax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import trees
 from jaxccp.math.array_input import as_floats
-from jaxccp.math.jitted import is_hashable
+from jaxccp.math.jitted import compiled_outside_of_jit
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -153,11 +152,10 @@ class Stepper(Protocol[CarryT]):
         force, control = checked_inputs(model, force, control, dtype)
         if h is not None:
             h = step_length(h, self.h, dtype)
-        # A setting such as the tolerance may be traced; then this is within a program already.
-        advance = _advance_compiled if is_hashable(self) else _advance
-        return advance(self, model, carry, force, control, h)
+        return _advance(self, model, carry, force, control, h)
 
 
+@compiled_outside_of_jit
 def _advance(
     stepper: Stepper[CarryT],
     model: Model,
@@ -169,6 +167,3 @@ def _advance(
     """Take one step of a sequence, and return the state after it and the report."""
     carry, report = stepper.advance(model, carry, force, control, h=h)
     return carry.state, report
-
-
-_advance_compiled = jax.jit(_advance, static_argnames=("stepper",))

@@ -1,11 +1,15 @@
 """Compilation of functions that users also call outside of ``jit``."""
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import jax
 
+from jaxccp.math import trees
+
 _Function = TypeVar("_Function", bound=Callable)
+_Result = TypeVar("_Result")
 
 
 def jitted(function: _Function) -> _Function:
@@ -17,7 +21,25 @@ def jitted(function: _Function) -> _Function:
     return cast(_Function, jax.jit(function))
 
 
-def is_hashable(settings: Hashable) -> bool:
+def compiled_outside_of_jit(function: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Return a function that is one program when it is called with known numbers.
+
+    Within a program it is part of that, and its settings may be traced.
+
+    Args:
+        function: a function of its settings, a constant of the program, and of arrays.
+    """
+    program = jax.jit(function, static_argnums=0)
+
+    @wraps(function)
+    def call(settings: Any, *arguments: Any) -> _Result:
+        within = trees.is_traced(arguments) or not _is_hashable(settings)
+        return (function if within else program)(settings, *arguments)
+
+    return call
+
+
+def _is_hashable(settings: Any) -> bool:
     """Tell whether settings can be constants of a program; with traced numbers they cannot."""
     try:
         hash(settings)

@@ -170,7 +170,9 @@ RULES: dict[str, Rule] = {
         _tendon_lengths,
         "is of a tendon that is not held at a constant length: build it with length=…",
     ),
-    "activations.time_constant": Rule(_with_time_constant, "is of an integrator, which has none"),
+    "activations.time_constant": Rule(
+        _with_time_constant, "is of dynamics without one, such as an integrator"
+    ),
 }
 """Rules for the numbers with entries that can never have an effect."""
 ABSENT = {
