@@ -4,16 +4,15 @@
 
 Prints, in microseconds a step and copy, the CPU time of a step, XLA's time by parts of the
 step as :data:`PARTS` defines them, and the largest kernels. It computes on one thread; ``taskset -c
-1`` keeps that on one core. The robots are brax's, of which only the feet collide; ``--file`` takes
-another MuJoCo file. It needs mujoco, and brax for its files alone.
+1`` keeps that on one core. The robots are brax's and MuJoCo Playground's, of which only the feet
+collide; ``--file`` takes another MuJoCo file. It needs mujoco, and brax and playground for their
+files alone.
 
 A kernel of several fused operations counts where its last operation was traced.
 """
 
 import argparse
-import importlib
 import importlib.metadata
-import importlib.util
 import os
 import re
 import tempfile
@@ -29,13 +28,11 @@ os.environ["XLA_FLAGS"] = (
 )
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from experiments.throughput.call_stacks import instructions
-from jaxccp import EulerImplicitLinearized, Stop, load
-
-mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
+from experiments.throughput.trained import ROBOTS, Copies, written
+from jaxccp import Stop
 
 STEPS = 200
 """Steps of a run. The robots fall in the first run, which is not measured."""
@@ -43,8 +40,6 @@ REPEATS = 7
 """Measured runs without a profiler, of which the fastest counts."""
 TRACED = 4
 """Runs with a profiler."""
-NOISE = 0.1
-"""Standard deviation of coordinates and rates at the start [m, rad, m/s, rad/s]."""
 TOLERANCE = 1e-4
 """Residual at which the iterations of a step stop [m/s]."""
 PARTS = (
@@ -64,43 +59,18 @@ operation is in the first part of this list that any of the calls that led to it
 REST, EXECUTOR = "rest", "between kernels"
 
 
-def robot(name: str) -> Path:
-    """Return one of brax's MuJoCo files."""
-    spec = importlib.util.find_spec("brax")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("brax is not installed; its models are needed: pip install --no-deps brax")
-    return Path(spec.submodule_search_locations[0]) / "envs" / "assets" / f"{name}.xml"
-
-
 class Rollout:
     """Many steps of a robot, in copies, as one compiled program."""
 
     def __init__(self, path: Path, copies: int) -> None:
-        loaded, random = load(path, allow_unsupported=True), np.random.default_rng(0)
-        reference, layout = mujoco.MjModel.from_xml_path(str(path)), loaded.layout
-        qpos = np.tile(reference.qpos0, (copies, 1))
-        qpos[:, 7:] += NOISE * random.standard_normal(qpos[:, 7:].shape)
-        qvel = NOISE * random.standard_normal((copies, reference.nv))
-        place = jax.vmap(lambda q, v: layout.state(loaded.model, loaded.state, q, v))
-        state = jax.jit(place)(*(jnp.asarray(x, jnp.float32) for x in (qpos, qvel)))
-        low, high = reference.actuator_ctrlrange.T
-        drive = jnp.asarray(random.uniform(low, high, (STEPS, copies, len(low))), jnp.float32)
-        control = jax.vmap(jax.vmap(layout.control))(drive)
-        stepper = EulerImplicitLinearized(loaded.timestep, stop=Stop(TOLERANCE, max_iterations=200))
-        model = loaded.model
-
-        def step(carry: Any, control: jax.Array) -> tuple[Any, None]:
-            return jax.vmap(lambda c, u: stepper.advance(model, c, None, u)[0])(
-                carry, control
-            ), None
+        robots = Copies(path, copies, STEPS, Stop(TOLERANCE, max_iterations=200))
 
         def many(carry: Any, control: jax.Array) -> Any:
-            return jax.lax.scan(step, carry, control)[0]
+            return jax.lax.scan(lambda c, u: (robots.advance(c, u), None), carry, control)[0]
 
-        self.carry = jax.jit(jax.vmap(lambda s: stepper.init(model, s)))(state)
-        self.control, self.scale = control, 1e6 / (STEPS * copies)
+        self.carry, self.control, self.scale = robots.carry, robots.drive, 1e6 / (STEPS * copies)
         start = time.process_time()
-        self.program = jax.jit(many).lower(self.carry, control).compile()
+        self.program = jax.jit(many).lower(self.carry, self.control).compile()
         self.compile = time.process_time() - start
         self.run()
 
@@ -229,14 +199,16 @@ def report(rollout: Rollout, largest: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("robot", help="ant, humanoid, hopper, walker2d, half_cheetah, …")
+    parser.add_argument("robot", help=", ".join(ROBOTS))
     parser.add_argument("copies", type=int)
     parser.add_argument("--kernels", type=int, default=12, help="number of kernels to print")
-    parser.add_argument("--file", type=Path, help="a MuJoCo file to take instead of brax's")
+    parser.add_argument("--file", type=Path, help="a MuJoCo file to take instead")
     options = parser.parse_args()
     # Otherwise the calls that led to an operation are cut off after ten.
     jax.config.update("jax_traceback_in_locations_limit", -1)
-    rollout = Rollout(options.file or robot(options.robot), options.copies)
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.file or written(options.robot, Path(folder))
+        rollout = Rollout(path, options.copies)
     print(f"## {options.robot}, {options.copies} copies, jax {importlib.metadata.version('jax')}\n")
     print(report(rollout, options.kernels))
 

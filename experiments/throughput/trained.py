@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+
+from jaxccp import EulerImplicitLinearized, Stop, load
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
@@ -119,3 +123,37 @@ def controls(model: Any, copies: int, steps: int) -> np.ndarray:
         rest = model.key_ctrl[0]
         low, high = np.maximum(low, rest - REACH), np.minimum(high, rest + REACH)
     return np.random.default_rng(1).uniform(low, high, (steps, copies, model.nu))
+
+
+class Copies:
+    """Copies of a robot in our engine, in single precision.
+
+    Attributes:
+        layout: the order of its coordinates and controls in MuJoCo.
+        carry: what a step of each copy starts from.
+        drive: controls of all steps and copies.
+    """
+
+    def __init__(self, path: Path, copies: int, steps: int, stop: Stop) -> None:
+        """Place the copies.
+
+        Args:
+            path: of the robot's file.
+            copies: number of them.
+            steps: number of steps that have controls.
+            stop: when the iterations of a step end.
+        """
+        model, loaded = reference(path), load(path, allow_unsupported=True)
+        self.model, self.layout = loaded.model, loaded.layout
+        self.stepper = EulerImplicitLinearized(loaded.timestep, stop=stop)
+        place = jax.vmap(lambda q, v: self.layout.state(loaded.model, loaded.state, q, v))
+        state = jax.jit(place)(*(jnp.asarray(x, jnp.float32) for x in starts(model, copies)))
+        self.carry = jax.jit(jax.vmap(lambda s: self.stepper.init(loaded.model, s)))(state)
+        drive = jnp.asarray(controls(model, copies, steps), jnp.float32)
+        self.drive = jax.jit(jax.vmap(jax.vmap(self.layout.control)))(drive)
+
+    def advance(self, carry: Any, control: jax.Array) -> Any:
+        """Return the carry of all copies after a step."""
+        return jax.vmap(lambda c, u: self.stepper.advance(self.model, c, None, u)[0])(
+            carry, control
+        )
