@@ -12,6 +12,8 @@ from jaxccp.ccp.operators import (
     CoupledDelassus,
     Delassus,
     DenseDelassus,
+    RepeatedDelassus,
+    Repetition,
     SumDelassus,
     WhitenedDelassus,
 )
@@ -67,6 +69,8 @@ __all__ = [
     "PlainGradient",
     "Problem",
     "Relaxed",
+    "RepeatedDelassus",
+    "Repetition",
     "Solution",
     "Solver",
     "Statistics",

@@ -6,6 +6,7 @@ from jaxccp.ccp.operators.body import BodyDelassus
 from jaxccp.ccp.operators.coupled import CoupledDelassus
 from jaxccp.ccp.operators.dense import DenseDelassus
 from jaxccp.ccp.operators.operator import Delassus
+from jaxccp.ccp.operators.repeated_rows import RepeatedDelassus, Repetition
 from jaxccp.ccp.operators.sum_delassus import SumDelassus
 from jaxccp.ccp.operators.whitened import WhitenedDelassus
 
@@ -16,6 +17,8 @@ __all__ = [
     "CoupledDelassus",
     "Delassus",
     "DenseDelassus",
+    "RepeatedDelassus",
+    "Repetition",
     "SumDelassus",
     "WhitenedDelassus",
 ]

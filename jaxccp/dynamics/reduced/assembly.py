@@ -1,12 +1,12 @@
 """Assembly of the problem of a step in reduced coordinates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.operators import Delassus, SumDelassus, WhitenedDelassus
+from jaxccp.ccp.operators import Delassus, RepeatedDelassus, SumDelassus, WhitenedDelassus
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.contact.contact_rows import ContactRows, contact_terms
@@ -16,9 +16,10 @@ from jaxccp.dynamics.reduced.impact_time_linearisation import ImpactTimeLinearis
 from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.reduced.velocity_rows import SharedCoordinates
 from jaxccp.dynamics.smooth import Resistance
 from jaxccp.model.kinematics.joint_motion import JointMotion
-from jaxccp.model.model import Model
+from jaxccp.model.model import Model, Topology
 from jaxccp.model.state import State
 
 
@@ -80,7 +81,7 @@ def assemble(
     impulse_rows = None
     if terms.impulse_jacobian is not None:
         impulse_rows = terms.in_units(whitened_rows(terms.impulse_jacobian, 2), contact_rows.units)
-    operators = _operators(free_motion, free_bodies, contacts, contact_rows, impulse_rows)
+    operators = _operators(topology, free_motion, free_bodies, contacts, contact_rows, impulse_rows)
     r_scalar = rows.jacobian[:, 0] @ velocity + rows.bias
     problem, r_without_impacts = contact_rows.problem(rows, r_scalar, operators.delassus)
     return ReducedSystem(
@@ -111,7 +112,7 @@ class _Operators:
 
     delassus: Delassus
     """From impulses of all rows to their velocities."""
-    impulse_map: WhitenedDelassus
+    impulse_map: WhitenedDelassus | RepeatedDelassus
     """From impulses of all rows to whitened velocities of trees and families."""
     free_bodies: FreeBodies | None
     """Free bodies with the rows of contacts on them."""
@@ -120,6 +121,7 @@ class _Operators:
 
 
 def _operators(
+    topology: Topology,
     free_motion: FreeMotion,
     free_bodies: FreeBodies | None,
     contacts: Contacts,
@@ -129,6 +131,7 @@ def _operators(
     """Return the operators of a step's problem.
 
     Args:
+        topology: structure of the model.
         free_motion: motion without impulses, with the rows besides contacts.
         free_bodies: the free bodies; None for none.
         contacts: the contacts.
@@ -136,29 +139,37 @@ def _operators(
         impulse_rows: rows that map impulses to velocities; None: the same.
     """
     velocities, rows = free_motion.velocities, free_motion.rows
-    count, coordinate_rows_ = velocities.count, rows.jacobian[:, 0]
-    whitened = jnp.concatenate(
-        [
-            velocities.whiten(coordinate_rows_),
-            contact_rows.whitened[..., :count].reshape(-1, count),
-        ]
-    )
+    count, scalar_rows = velocities.count, rows.jacobian[:, 0]
     loop_constraints = free_motion.loop_constraints
+    # Loop constraints answer each row by itself.
+    shared = SharedCoordinates.of(topology) if loop_constraints is None else None
+    different = scalar_rows if shared is None else shared.jacobian(scalar_rows)
+    whitened = jnp.concatenate(
+        [velocities.whiten(different), contact_rows.whitened[..., :count].reshape(-1, count)]
+    )
     if loop_constraints is not None:
         loop_constraints, whitened = loop_constraints.project_rows(whitened)
-    delassus = impulse_map = WhitenedDelassus(whitened, contact_rows.compliance_after(rows))
+    compliance = contact_rows.compliance_after(rows)
+
+    def operator(whitened: Array) -> WhitenedDelassus | RepeatedDelassus:
+        if shared is None:
+            return WhitenedDelassus(whitened, compliance)
+        rigid = WhitenedDelassus(whitened, jnp.zeros_like(whitened[:, 0]))
+        factors = shared.factors(scalar_rows)
+        factors = jnp.append(factors, jnp.ones_like(compliance[len(factors) :]))
+        return RepeatedDelassus(rigid, factors, compliance, shared.repetition)
+
+    delassus = impulse_map = operator(whitened)
     if impulse_rows is None:
         impulse_rows = contact_rows.whitened
     else:
         # Loop constraints do not affect the part due to the rotation of the bodies.
         difference = (impulse_rows - contact_rows.whitened)[..., :count].reshape(-1, count)
-        impulse_map = replace(
-            delassus, whitened=whitened.at[len(coordinate_rows_) :].add(difference)
-        )
+        impulse_map = operator(whitened.at[len(different) :].add(difference))
     if free_bodies is None:
         return _Operators(delassus, impulse_map, None, loop_constraints)
     free_bodies, body_delassus = free_bodies.with_contacts(
-        len(coordinate_rows_),
+        len(scalar_rows),
         contacts,
         contact_rows.whitened[..., count:],
         impulse_rows[..., count:],

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.operators import WhitenedDelassus
+from jaxccp.ccp.operators import RepeatedDelassus, WhitenedDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
@@ -40,7 +40,7 @@ class ReducedSystem:
     r_without_impacts: Float[Array, " n"] | None
     """The problem's r without impacts [m/s]; None if no closed contact is simultaneous with an
     impact."""
-    impulse_map: WhitenedDelassus
+    impulse_map: WhitenedDelassus | RepeatedDelassus
     """W and E as a map from impulses to velocities: bodies rotate until their time of impact."""
     velocities: Velocities
     """Velocities of the trees, then of each family: J and L."""

@@ -1,10 +1,14 @@
 """Rows of contacts and coordinates over the velocities of trees and families."""
 
+from dataclasses import dataclass
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.operators import Repetition
 from jaxccp.collision.detect import Contacts
+from jaxccp.content import ByContent
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.model.kinematics.joint_motion import JointMotion
@@ -32,6 +36,56 @@ def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     soft = order.equalities & ~rows_on(topology.linkage, topology.family_frames)
     not_bilateral = np.arange(order.count) >= order.n_bilateral
     return np.flatnonzero(soft & not_bilateral), np.flatnonzero(~soft & not_bilateral)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedCoordinates(ByContent):
+    """Which scalar rows of a problem act along the same coordinate of the trees."""
+
+    repetition: Repetition
+    """Row of :meth:`jacobian` that each scalar row is a multiple of [s]."""
+    velocity: np.ndarray
+    """Velocity along which each scalar row acts alone; −1 for a row of its own [s]."""
+
+    @staticmethod
+    def of(topology: Topology) -> "SharedCoordinates | None":
+        """Return the shared coordinates of the rows that remain in the problem (:func:`row_parts`),
+        or None if no two rows share one."""
+        order, dofs = row_order(topology.linkage), topology.dofs
+        rows = row_parts(topology)[1]
+        velocities = np.full(int(np.max(order.coordinate, initial=-1)) + 1, -1)
+        known = dofs.axes < len(velocities)
+        velocities[dofs.axes[known]] = np.arange(dofs.first_axis, dofs.count)[known]
+        velocity = velocities[order.coordinate[rows]]
+        velocity[np.isin(rows, order.of("ball"))] = -1
+        distinct, index = np.unique(velocity[velocity >= 0], return_inverse=True)
+        own = np.flatnonzero(velocity < 0)
+        if len(distinct) + len(own) == len(rows):
+            return None
+        repeated = np.empty(len(rows), int)
+        repeated[velocity >= 0], repeated[own] = index, len(distinct) + np.arange(len(own))
+        return SharedCoordinates(Repetition(repeated), velocity)
+
+    def jacobian(self, rows: Float[Array, "s nv"]) -> Float[Array, "k nv"]:
+        """Return the different rows: the unit rows of the shared coordinates, then those of
+        ``rows`` that act along others.
+
+        Args:
+            rows: all scalar rows over the velocities.
+        """
+        distinct, own = np.unique(self.velocity[self.velocity >= 0]), self.velocity < 0
+        units = np.zeros((len(distinct), rows.shape[1]))
+        units[np.arange(len(distinct)), distinct] = 1.0
+        return jnp.concatenate([jnp.asarray(units, rows.dtype), rows[np.flatnonzero(own)]])
+
+    def factors(self, rows: Float[Array, "s nv"]) -> Float[Array, " s"]:
+        """Return the multiple that each row is of a row of :meth:`jacobian`; 1 of its own.
+
+        Args:
+            rows: all scalar rows over the velocities.
+        """
+        entries = rows[np.arange(len(self.velocity)), np.maximum(self.velocity, 0)]
+        return jnp.where(self.velocity < 0, 1.0, entries)
 
 
 def coordinate_rates(
