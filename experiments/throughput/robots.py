@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,14 +93,14 @@ class Engine:
             drive: controls of all steps and copies.
         """
 
-        def many(state: Any, drive: jax.Array) -> Any:
-            return jax.lax.scan(lambda s, u: (step(s, u), None), state, drive)[0]
+        def many(state: Any, drive: jax.Array, count: jax.Array) -> Any:
+            return jax.lax.fori_loop(0, count, lambda k, state: step(state, drive[k]), state)
 
         start = time.process_time()
         self.steps = STEPS if len(drive[0]) <= MANY else FEW
         self.drives = itertools.cycle(drive.reshape(-1, self.steps, *drive.shape[1:]))
         first = next(self.drives)
-        self.program = jax.jit(many).lower(state, first).compile()
+        self.program = jax.jit(many).lower(state, first, jnp.int32(1)).compile()
         self.compile: float | None = time.process_time() - start
         self.state = state
         for _ in range(0, STEPS, self.steps):
@@ -107,7 +108,21 @@ class Engine:
 
     def run(self) -> None:
         """Advance all copies by :attr:`steps`."""
-        self.state = jax.block_until_ready(self.program(self.state, next(self.drives)))
+        count = jnp.int32(self.steps)
+        self.state = jax.block_until_ready(self.program(self.state, next(self.drives), count))
+
+    def error(self, exact: Callable, rates: Callable[[Any], jax.Array]) -> float:
+        """Return the root mean square over copies of the largest error of velocities after a step.
+
+        Args:
+            exact: from a state of all copies and their controls to what it should become.
+            rates: the velocities of a state of all copies.
+        """
+        drive = next(self.drives)
+        found = rates(self.program(self.state, drive, jnp.int32(1)))
+        best = rates(exact(self.state, drive[0]))
+        largest = np.max(np.abs(np.asarray(found) - np.asarray(best)), axis=1)
+        return float(np.sqrt(np.mean(largest**2)))
 
 
 class Native:
@@ -130,58 +145,49 @@ class Native:
             mujoco.mj_step(self.model, self.data)
 
 
-def ours(path: Path, copies: int, tolerance: float) -> tuple[Engine, float]:
-    """Return our rollout, whose iterations stop at a residual [m/s], and the error of its last
-    step."""
-    robots = Copies(path, copies, STEPS, Stop(tolerance, max_iterations=200))
+def ours(path: Path, copies: int) -> dict[str, tuple[Engine, float]]:
+    """Return our rollouts, by the residual at which their iterations stop, and the error of each."""
     exact = Copies(path, copies, 1, Stop(EXACT[0], max_iterations=EXACT[1]))
-    engine = Engine(robots.advance, robots.carry, robots.drive)
-    rates = jax.jit(jax.vmap(lambda s: robots.layout.coordinates(robots.model, s)[1]))
-    found, best = (
-        rates(jax.jit(one.advance)(engine.state, robots.drive[0]).state) for one in (robots, exact)
-    )
-    return engine, difference(found, best)
+    rates = jax.jit(jax.vmap(lambda s: exact.layout.coordinates(exact.model, s)[1]))
+    exactly, engines = jax.jit(exact.advance), {}
+    for name, tolerance in TOLERANCES.items():
+        robots = Copies(path, copies, STEPS, Stop(tolerance, max_iterations=200))
+        engine = Engine(robots.advance, robots.carry, robots.drive)
+        engines[name] = engine, engine.error(exactly, lambda carry: rates(carry.state))
+    return engines
 
 
-def theirs(path: Path, copies: int, effort: tuple[int, int]) -> tuple[Engine, float]:
-    """Return MJX's rollout with so many iterations and steps of line search, and the error of its
-    last step."""
-
-    def stepping(effort: tuple[int, int]) -> tuple[Any, Callable[[Any, jax.Array], Any]]:
-        model = reference(path)
-        model.opt.iterations, model.opt.ls_iterations = effort
-        put = mjx.put_model(model)
-
-        def step(data: Any, control: jax.Array) -> Any:
-            return jax.vmap(lambda d, u: mjx.step(put, d.replace(ctrl=u)))(data, control)
-
-        return put, step
-
-    put, step = stepping(effort)
+def theirs(
+    path: Path, copies: int, efforts: dict[str, tuple[int, int]]
+) -> dict[str, tuple[Engine, float]]:
+    """Return MJX's rollouts, by iterations and steps of line search, and the error of each."""
     model = reference(path)
+
+    def put(effort: tuple[int, int]) -> Any:
+        model.opt.iterations, model.opt.ls_iterations = effort
+        return mjx.put_model(model)
+
+    def step(put: Any, data: Any, control: jax.Array) -> Any:
+        return jax.vmap(lambda d, u: mjx.step(put, d.replace(ctrl=u)))(data, control)
+
+    exactly, engines = jax.jit(partial(step, put((50, 50)))), {}
     qpos, qvel = (jnp.asarray(x, jnp.float32) for x in starts(model, copies))
-    blank = mjx.make_data(put)
-    data = jax.vmap(lambda q, v: blank.replace(qpos=q, qvel=v))(qpos, qvel)
     drive = jnp.asarray(controls(model, copies, STEPS), jnp.float32)
-    engine = Engine(step, data, drive)
-    _, exact = stepping((50, 50))
-    found, best = (jax.jit(f)(engine.state, drive[0]).qvel for f in (step, exact))
-    return engine, difference(found, best)
-
-
-def difference(found: jax.Array, best: jax.Array) -> float:
-    """Return the root mean square over copies of their largest difference."""
-    largest = np.max(np.abs(np.asarray(found) - np.asarray(best)), axis=1)
-    return float(np.sqrt(np.mean(largest**2)))
+    for name, effort in efforts.items():
+        of = put(effort)
+        blank = mjx.make_data(of)
+        data = jax.vmap(lambda q, v, blank=blank: blank.replace(qpos=q, qvel=v))(qpos, qvel)
+        engine = Engine(partial(step, of), data, drive)
+        engines[name] = engine, engine.error(exactly, lambda data: data.qvel)
+    return engines
 
 
 def measured(name: str, path: Path, copies: int) -> list[Row]:
     """Return a row for every engine."""
     trained = ROBOTS[name].iterations, ROBOTS[name].line_search
     engines: dict[str, tuple[Any, float | None]] = {
-        **{key: ours(path, copies, tolerance) for key, tolerance in TOLERANCES.items()},
-        "MJX as in training": theirs(path, copies, trained),
-        **{key: theirs(path, copies, effort) for key, effort in EFFORTS.items()},
+        **ours(path, copies),
+        **theirs(path, copies, {"MJX as in training": trained, **EFFORTS}),
     }
     if copies == 1:
         engines["MuJoCo C"] = Native(reference(path)), None

@@ -13,8 +13,8 @@ from jaxccp.math import trees
 
 _Tree = TypeVar("_Tree")
 
-SHORT = 32
-"""Terms of the longest sum that XLA for CPUs leaves whole; longer ones become several loops."""
+LANES = 8
+"""Number of partial sums of an inner product, which a processor adds up side by side."""
 
 
 def when(flag: Bool[Array, ""], change: Callable[[], _Tree], otherwise: _Tree) -> _Tree:
@@ -69,7 +69,7 @@ def inner(a: Float[Array, " n"], b: Float[Array, " n"]) -> Float[Array, ""]:
 
 @custom_vmap
 def _inner(a: Array, b: Array) -> Array:
-    """Return aᵀ b; its rule for ``vmap`` adds the products in partial sums of ``SHORT`` terms."""
+    """Return aᵀ b; its rule for ``vmap`` adds the products in :data:`LANES` partial sums."""
     return a @ b
 
 
@@ -77,10 +77,9 @@ def _inner(a: Array, b: Array) -> Array:
 def _(size: int, batched: list[bool], a: Array, b: Array) -> tuple[Array, bool]:
     del size, batched
     terms = a * b
-    count = max(1, -(-terms.shape[-1] // SHORT))
-    length = -(-terms.shape[-1] // count)
-    rest = count * length - terms.shape[-1]
+    length = -(-terms.shape[-1] // LANES)
+    rest = length * LANES - terms.shape[-1]
     terms = jnp.pad(terms, [(0, 0)] * (terms.ndim - 1) + [(0, rest)])
-    parts = jnp.sum(terms.reshape(*terms.shape[:-1], count, length), axis=-1)
+    parts = jnp.sum(terms.reshape(*terms.shape[:-1], length, LANES), axis=-2)
     # Added one by one: a sum would be an additional loop.
-    return sum((parts[..., i] for i in range(1, count)), parts[..., 0]), True
+    return sum((parts[..., i] for i in range(1, LANES)), parts[..., 0]), True

@@ -13,13 +13,14 @@ from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints, solve_loop
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import Screws, screws
 from jaxccp.dynamics.reduced.velocities import Velocities
-from jaxccp.dynamics.reduced.velocity_rows import coordinate_rates, row_parts
+from jaxccp.dynamics.reduced.velocity_rows import coordinate_rates, lone_velocities, row_parts
 from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth import Resistance
+from jaxccp.math.small import plus_diagonal
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
-from jaxccp.model.model import Model
+from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
@@ -93,7 +94,7 @@ def solve_free_motion(
         loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(
             order.loop_and_tendon_rows
         )
-    matrix = effective_mass(screws_, state, mass, compliant)
+    matrix = effective_mass(topology, screws_, state, mass, compliant)
     momentum_ = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
     coupling = None
     if resistance is not None:
@@ -129,16 +130,26 @@ def solve_free_motion(
 
 
 def effective_mass(
-    screws_: Screws, state: State, mass: BodyMass, compliant: Rows
+    topology: Topology, screws_: Screws, state: State, mass: BodyMass, compliant: Rows
 ) -> Float[Array, "n n"]:
     """Return M̂ of the trees.
 
     Args:
+        topology: structure of the model.
         screws_: the degrees of freedom.
         state: poses of the bodies.
         mass: mass operator of the bodies.
         compliant: rows without bounds that resist motion.
     """
     rows = compliant.jacobian[:, 0, : screws_.dofs.count]
-    weighted = compliant.stiffness[:, None] * rows
-    return mass_matrix(screws_, state.position, mass.mass, mass.inertia) + weighted.T @ rows
+    matrix = mass_matrix(screws_, state.position, mass.mass, mass.inertia)
+    velocity = lone_velocities(topology, row_parts(topology)[0])
+    alone, others = np.flatnonzero(velocity >= 0), np.flatnonzero(velocity < 0)
+    if len(alone):
+        resistance = compliant.stiffness[alone] * rows[alone, velocity[alone]] ** 2
+        units = np.eye(screws_.dofs.count)[velocity[alone]]
+        matrix = plus_diagonal(matrix, resistance @ jnp.asarray(units, resistance.dtype))
+    if len(others):
+        weighted = compliant.stiffness[others, None] * rows[others]
+        matrix = matrix + weighted.T @ rows[others]
+    return matrix

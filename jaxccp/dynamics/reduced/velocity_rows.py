@@ -38,6 +38,22 @@ def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(soft & not_bilateral), np.flatnonzero(~soft & not_bilateral)
 
 
+def lone_velocities(topology: Topology, rows: np.ndarray) -> np.ndarray:
+    """Return the index of the only velocity that each scalar row acts on, that of an axis of a
+    tree; −1 for rows that act on several.
+
+    Args:
+        topology: structure of the model.
+        rows: indices of scalar rows along coordinates.
+    """
+    order, dofs = row_order(topology.linkage), topology.dofs
+    coordinate = np.where(np.isin(rows, order.of("ball")), -1, order.coordinate[rows])
+    place = np.searchsorted(dofs.axes, coordinate)
+    place = np.minimum(place, max(len(dofs.axes) - 1, 0))
+    found = np.append(dofs.axes, -2)[place] == coordinate
+    return np.where(found, dofs.first_axis + place, -1)
+
+
 @dataclass(frozen=True, eq=False)
 class SharedCoordinates(ByContent):
     """Which scalar rows of a problem act along the same coordinate of the trees."""
@@ -51,13 +67,8 @@ class SharedCoordinates(ByContent):
     def of(topology: Topology) -> "SharedCoordinates | None":
         """Return the shared coordinates of the rows that remain in the problem (:func:`row_parts`),
         or None if no two rows share one."""
-        order, dofs = row_order(topology.linkage), topology.dofs
         rows = row_parts(topology)[1]
-        velocities = np.full(int(np.max(order.coordinate, initial=-1)) + 1, -1)
-        known = dofs.axes < len(velocities)
-        velocities[dofs.axes[known]] = np.arange(dofs.first_axis, dofs.count)[known]
-        velocity = velocities[order.coordinate[rows]]
-        velocity[np.isin(rows, order.of("ball"))] = -1
+        velocity = lone_velocities(topology, rows)
         distinct, index = np.unique(velocity[velocity >= 0], return_inverse=True)
         own = np.flatnonzero(velocity < 0)
         if len(distinct) + len(own) == len(rows):

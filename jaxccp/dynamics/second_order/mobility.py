@@ -106,7 +106,8 @@ class Configuration:
         if h is None:
             matrix = self.inertia()
         else:
-            matrix = effective_mass(self.screws, state, mass, self._compliant(h))
+            compliant = self._compliant(h)
+            matrix = effective_mass(model.topology, self.screws, state, mass, compliant)
         velocities = self.jacobians.with_mass_root(model, state, matrix, 0.0 if h is None else h)
         if not len(row_order(model.topology.linkage).loop_rows):
             return Mobility(velocities, None)
