@@ -146,7 +146,7 @@ class Native:
 
 
 def ours(path: Path, copies: int) -> dict[str, tuple[Engine, float]]:
-    """Return our rollouts, by the residual at which their iterations stop, and the error of each."""
+    """Return our rollouts by the residual at which their iterations stop, and the error of each."""
     exact = Copies(path, copies, 1, Stop(EXACT[0], max_iterations=EXACT[1]))
     rates = jax.jit(jax.vmap(lambda s: exact.layout.coordinates(exact.model, s)[1]))
     exactly, engines = jax.jit(exact.advance), {}
@@ -232,6 +232,17 @@ def page(rows: list[dict]) -> str:
         "time: engines of one row of copies and version ran in turn and can be compared, rows "
         "that ran at another time cannot.",
     ]
+    lines += ["", "Our steps per second (to 1e-4 m/s) over those of MJX:", ""]
+    others = ["MJX as in training", *EFFORTS]
+    lines += [f"| robot | copies | jax | {' | '.join(others)} |", "|---" * (3 + len(others)) + "|"]
+    speeds = {
+        (row["robot"], row["copies"], row["jax"], row["engine"]): row["speed"] for row in rows
+    }
+    for robot, copies, version in sorted({case[:3] for case in speeds}):
+        own = speeds[robot, copies, version, "jaxccp"]
+        found = [speeds.get((robot, copies, version, name)) for name in others]
+        ratios = " | ".join("–" if speed is None else f"{own / speed:.2f}" for speed in found)
+        lines.append(f"| {robot} | {copies} | {version} | {ratios} |")
     for name in ROBOTS:
         of = [row for row in rows if row["robot"] == name]
         if not of:
