@@ -14,7 +14,7 @@ from jaxccp.math import small
 
 @dataclass(frozen=True, eq=False)
 class Repetition(ByContent):
-    """Which of k different rows each of s scalar rows is a multiple of."""
+    """The one of k different rows that each of s scalar rows is a multiple of."""
 
     index: np.ndarray
     """The different row of each scalar row [s]; every one of the k occurs."""
@@ -26,7 +26,7 @@ class Repetition(ByContent):
 
     @property
     def times(self) -> int:
-        """How many times all different rows follow one another; 0 if the order is another."""
+        """The number of times that all different rows follow one another; 0 for any other order."""
         times, rest = divmod(len(self.index), max(self.count, 1))
         return 0 if rest or np.any(self.index != np.tile(np.arange(self.count), times)) else times
 

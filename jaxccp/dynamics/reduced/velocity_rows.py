@@ -56,7 +56,7 @@ def lone_velocities(topology: Topology, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class SharedCoordinates(ByContent):
-    """Which scalar rows of a problem act along the same coordinate of the trees."""
+    """The coordinates of the trees that scalar rows of a problem share."""
 
     repetition: Repetition
     """Row of :meth:`jacobian` that each scalar row is a multiple of [s]."""
