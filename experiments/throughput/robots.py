@@ -243,6 +243,8 @@ def page(rows: list[dict]) -> str:
         found = [speeds.get((robot, copies, version, name)) for name in others]
         ratios = " | ".join("–" if speed is None else f"{own / speed:.2f}" for speed in found)
         lines.append(f"| {robot} | {copies} | {version} | {ratios} |")
+    if any("–" in line for line in lines if line.startswith("| ")):
+        lines += ["", "Cases with a dash were measured with an earlier version of this project."]
     for name in ROBOTS:
         of = [row for row in rows if row["robot"] == name]
         if not of:
