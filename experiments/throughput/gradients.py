@@ -60,9 +60,6 @@ def with_numbers(tree: Any, values: list[jax.Array]) -> Any:
 def programs(robots: Copies) -> dict[str, tuple[Callable, tuple]]:
     """Return the functions that are timed and their arguments, by :data:`KINDS`."""
 
-    def step(carry: Any, drive: jax.Array) -> Any:
-        return jax.lax.scan(lambda c, u: (robots.advance(c, u), None), carry, drive)[0]
-
     def forward(carry: Any, tangent: list[jax.Array], drive: jax.Array) -> Any:
         def one(before: Any, control: jax.Array) -> tuple[Any, None]:
             carry, tangent = before
@@ -94,7 +91,7 @@ def programs(robots: Copies) -> dict[str, tuple[Callable, tuple]]:
 
     tangent = [jnp.full_like(x, 1e-2) for x in numbers(robots.carry)]
     return {
-        "step": (step, (robots.carry, robots.drive)),
+        "step": (robots.rollout, (robots.carry, robots.drive)),
         "forward": (forward, (robots.carry, tangent, robots.drive)),
         "reverse": (reverse, (robots.carry, robots.drive)),
     }

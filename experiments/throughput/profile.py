@@ -65,12 +65,9 @@ class Rollout:
     def __init__(self, path: Path, copies: int) -> None:
         robots = Copies(path, copies, STEPS, Stop(TOLERANCE, max_iterations=200))
 
-        def many(carry: Any, control: jax.Array) -> Any:
-            return jax.lax.scan(lambda c, u: (robots.advance(c, u), None), carry, control)[0]
-
         self.carry, self.control, self.scale = robots.carry, robots.drive, 1e6 / (STEPS * copies)
         start = time.process_time()
-        self.program = jax.jit(many).lower(self.carry, self.control).compile()
+        self.program = jax.jit(robots.rollout).lower(self.carry, self.control).compile()
         self.compile = time.process_time() - start
         self.run()
 

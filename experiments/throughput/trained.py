@@ -157,3 +157,7 @@ class Copies:
         return jax.vmap(lambda c, u: self.stepper.advance(self.model, c, None, u)[0])(
             carry, control
         )
+
+    def rollout(self, carry: Any, drive: jax.Array) -> Any:
+        """Return the carry of all copies after a step with each of the controls."""
+        return jax.lax.scan(lambda c, u: (self.advance(c, u), None), carry, drive)[0]

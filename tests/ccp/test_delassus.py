@@ -17,6 +17,7 @@ from jaxccp.ccp import (
 )
 from tests.ccp.compiled import solve
 from tests.ccp.random_problems import SCALARS, Case, random_case, stack
+from tests.ccp.views import assert_views_agree
 
 CASES = [random_case(seed, kind="compliant") for seed in range(3)]
 CONTACTS = [random_case(seed, scalars=0, kind="compliant") for seed in range(3)]
@@ -56,17 +57,7 @@ Build = Callable[[Case], Delassus]
 @parametrize
 def test_every_view_agrees_with_numpy(build: Build, cases: list[Case]) -> None:
     for case in cases:
-        matrix, s = case.matrix(), len(case.lo)
-        operator = build(case)
-        assert operator.rows == len(matrix)
-        np.testing.assert_allclose(operator.dense(), matrix, atol=1e-13)
-        np.testing.assert_allclose(operator.diagonal(), np.diag(matrix), atol=1e-13)
-        scalars, blocks = operator.blocks(s)
-        np.testing.assert_allclose(scalars, np.diag(matrix)[:s], atol=1e-13)
-        expected = [matrix[i : i + 3, i : i + 3] for i in range(s, len(matrix), 3)]
-        np.testing.assert_allclose(blocks, expected, atol=1e-13)
-        lam = np.random.default_rng(0).normal(size=len(matrix))
-        np.testing.assert_allclose(operator.apply(jnp.asarray(lam)), matrix @ lam, atol=1e-12)
+        assert_views_agree(build(case), case.matrix(), len(case.lo))
 
 
 def test_block_sparse_batches_with_jit() -> None:

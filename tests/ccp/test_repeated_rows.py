@@ -18,6 +18,7 @@ from jaxccp.ccp import (
     WhitenedDelassus,
     solve,
 )
+from tests.ccp.views import assert_views_agree
 
 INDEX = {"one after the other": [0, 1, 2] * 3, "in any order": [2, 0, 0, 1, 0, 2]}
 """The different row of each scalar row."""
@@ -67,13 +68,7 @@ def test_every_view_agrees_with_numpy(index: list[int], stored: bool) -> None:
         (operator.for_iterations(), matrix),
         (operator.scaled(jnp.asarray(scale)), scale[:, None] * matrix * scale),
     ):
-        assert one.rows == len(matrix)
-        np.testing.assert_allclose(one.dense(), expected, atol=1e-13)
-        np.testing.assert_allclose(one.diagonal(), np.diag(expected), atol=1e-13)
-        scalars, blocks = one.blocks(s)
-        np.testing.assert_allclose(scalars, np.diag(expected)[:s], atol=1e-13)
-        of_contacts = [expected[i : i + 3, i : i + 3] for i in range(s, len(matrix), 3)]
-        np.testing.assert_allclose(blocks, of_contacts, atol=1e-13)
+        assert_views_agree(one, expected, s)
         lam = random.normal(size=(4, len(matrix)))
         products = jax.jit(jax.vmap(one.apply))(jnp.asarray(lam))
         np.testing.assert_allclose(products, lam @ expected, atol=1e-12)

@@ -8,7 +8,6 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import Repetition
 from jaxccp.collision.detect import Contacts
-from jaxccp.content import ByContent
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.model.kinematics.joint_motion import JointMotion
@@ -55,11 +54,9 @@ def lone_velocities(topology: Topology, rows: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class SharedCoordinates(ByContent):
+class SharedCoordinates:
     """The coordinates of the trees that scalar rows of a problem share."""
 
-    repetition: Repetition
-    """Row of :meth:`jacobian` that each scalar row is a multiple of [s]."""
     velocity: np.ndarray
     """Velocity along which each scalar row acts alone; −1 for a row of its own [s]."""
 
@@ -67,15 +64,18 @@ class SharedCoordinates(ByContent):
     def of(topology: Topology) -> "SharedCoordinates | None":
         """Return the shared coordinates of the rows that remain in the problem (:func:`row_parts`),
         or None if no two rows share one."""
-        rows = row_parts(topology)[1]
-        velocity = lone_velocities(topology, rows)
-        distinct, index = np.unique(velocity[velocity >= 0], return_inverse=True)
-        own = np.flatnonzero(velocity < 0)
-        if len(distinct) + len(own) == len(rows):
-            return None
-        repeated = np.empty(len(rows), int)
-        repeated[velocity >= 0], repeated[own] = index, len(distinct) + np.arange(len(own))
-        return SharedCoordinates(Repetition(repeated), velocity)
+        velocity = lone_velocities(topology, row_parts(topology)[1])
+        shared = SharedCoordinates(velocity)
+        return shared if shared.repetition.count < len(velocity) else None
+
+    @property
+    def repetition(self) -> Repetition:
+        """The row of :meth:`jacobian` that each scalar row is a multiple of."""
+        own = self.velocity < 0
+        distinct, index = np.unique(self.velocity[~own], return_inverse=True)
+        rows = np.empty(len(self.velocity), int)
+        rows[~own], rows[own] = index, len(distinct) + np.arange(np.count_nonzero(own))
+        return Repetition(rows)
 
     def jacobian(self, rows: Float[Array, "s nv"]) -> Float[Array, "k nv"]:
         """Return the different rows: the unit rows of the shared coordinates, then those of
@@ -84,9 +84,8 @@ class SharedCoordinates(ByContent):
         Args:
             rows: all scalar rows over the velocities.
         """
-        distinct, own = np.unique(self.velocity[self.velocity >= 0]), self.velocity < 0
-        units = np.zeros((len(distinct), rows.shape[1]))
-        units[np.arange(len(distinct)), distinct] = 1.0
+        own = self.velocity < 0
+        units = np.eye(rows.shape[1])[np.unique(self.velocity[~own])]
         return jnp.concatenate([jnp.asarray(units, rows.dtype), rows[np.flatnonzero(own)]])
 
     def factors(self, rows: Float[Array, "s nv"]) -> Float[Array, " s"]:
