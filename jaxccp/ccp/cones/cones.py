@@ -136,6 +136,13 @@ class Cones:
         inside = jnp.where(scalars < self.lo, self.lo, scalars)
         return self.join(jnp.where(scalars > self.hi, self.hi, inside), projected)
 
+    def acts(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return 1 for the rows whose projection depends on ``x``, 0 for the others: box rows at a
+        bound, and contacts that are projected to zero."""
+        scalars, contacts = self.split(x)
+        touching = self.section.project(contacts, self.mu)[:, 0] > 0
+        return self.spread(self.scalar_slopes(scalars), touching.astype(x.dtype))
+
     def scalar_slopes(self, x: Float[Array, " s"]) -> Float[Array, " s"]:
         """Return the derivatives of the projection of scalar rows: 1 between the bounds, else 0."""
         return ((x > self.lo) & (x < self.hi)).astype(x.dtype)

@@ -2,7 +2,7 @@
 steppers."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,14 @@ NEWTON_PERIOD = 8
 iterations."""
 NEWTON_DECREASE = 0.5
 """Factor by which a Newton step must lower the residual to be accepted."""
-POWER_ITERATIONS = 8
+POWER_ITERATIONS = 4
 """Products spent on the first estimate of the largest eigenvalue."""
+FORGETTING = 0.9
+"""Factor of the estimated eigenvalue from one iteration to the next, so that it falls when rows no
+longer act."""
+SHORTEST_STEP = 128
+"""Length of the shortest step, over that of the multipliers and the rounding unit, whose curvature
+counts."""
 
 MAX_UNROLLED = 8
 """Number of gradient steps up to which they are compiled one by one; of more, so many make the body
@@ -46,7 +52,8 @@ class _State:
     momentum: Float[Array, ""]
     """The factor of the last extrapolation; 0 at a restart."""
     lipschitz: Float[Array, ""]
-    """An estimate of the largest eigenvalue of S N S, from below; 0 before the first gradient."""
+    """An estimate of the largest eigenvalue of S N S among the rows that act, from below; 0 before
+    the first gradient."""
     best: Float[Array, ""]
     """Residual of the last Newton step that was taken [m/s]."""
     promising: Bool[Array, ""]
@@ -54,14 +61,27 @@ class _State:
     unsolved."""
 
 
+class _Iterate(NamedTuple):
+    """What a gradient step starts from."""
+
+    x: Float[Array, " n"]
+    """Scaled multipliers."""
+    y: Float[Array, " n"]
+    """The extrapolated point that the gradient is taken at."""
+    momentum: Float[Array, ""]
+    """The factor of the extrapolation."""
+
+
 @dataclass(frozen=True)
 class GradientNewton(Solver):
     """Nesterov's projected gradient method, several steps an iteration, and semismooth Newton
     steps.
 
-    The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. The largest
-    eigenvalue is estimated by a few products, and grows if the last step of an
-    iteration has a larger curvature. In float64 every eighth iteration is a Newton step on
+    The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. Their length
+    is the inverse of the largest eigenvalue among the rows that act, which may be a few of many:
+    limits out of reach and open contacts do not shorten the steps. The eigenvalue is estimated by a
+    few products, and grows if a step has a larger curvature, as when further rows begin to act. In
+    float64 every eighth iteration is a Newton step on
     the fixed point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative. The step is
     accepted if it lowers the residual, and repeated until it no longer does. So easy problems are
     solved before the first Newton step, stiff ones once the gradient steps have found the active
@@ -74,7 +94,8 @@ class GradientNewton(Solver):
     each time step, up to the tolerance, until it takes hundreds of iterations to remove.
 
     Under Coulomb's law De Saxcé's shift is renewed at every gradient, and its derivative is part of
-    Newton's system.
+    Newton's system. These gradients are not those of a function, and long steps may go in circles:
+    all rows count for the eigenvalue, whose estimate never falls.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -96,14 +117,20 @@ class GradientNewton(Solver):
         infinite, none = jnp.full((), jnp.inf, lam.dtype), jnp.zeros((), lam.dtype)
         return _State(x, n_x, x, none, none, infinite, jnp.asarray(False))
 
-    def _estimate(self, task: Task, x: Array) -> Array:
+    def _estimate(self, task: Task, state: _State) -> Array:
         """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
-        gradient."""
+        gradient: among the rows that act, or all rows under Coulomb's law."""
 
-        apply = task.data.delassus.apply
-        # Rows are scaled so that the eigenvalue is near 1, and its powers do not overflow.
-        last = lax.fori_loop(1, POWER_ITERATIONS, lambda _, x: apply(x), x / _length(x))
-        return _length(apply(last)) / _length(last)
+        scaling = task.data
+        gradient = _gradient(task, state.n_x)
+        acts = scaling.cones.acts(state.x - gradient) if task.law == "ccp" else 1.0
+
+        def product(_: int, x: Array) -> Array:
+            return acts * scaling.delassus.apply(x / _length(x))
+
+        power = lax.fori_loop(0, POWER_ITERATIONS, product, acts * gradient, unroll=True)
+        # The diagonal of a scaled row is 1, and the largest eigenvalue is no less.
+        return jnp.maximum(_length(power), 1.0)
 
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):
@@ -125,45 +152,49 @@ class GradientNewton(Solver):
             state: the state before them.
         """
         scaling = task.data
-        offset = scaling.s * task.problem.r
-        bound = when(
-            state.lipschitz == 0,
-            lambda: self._estimate(task, state.n_x + offset),
-            state.lipschitz,
-        )
+        apply, project = scaling.delassus.apply, scaling.cones.project
+        bound = when(state.lipschitz == 0, lambda: self._estimate(task, state), state.lipschitz)
 
-        # A division in each row would be an additional loop in the compiled program.
-        length = 1 / bound
-
-        def gradient_step(_: int, iterate: tuple[Array, ...]) -> tuple[Array, ...]:
-            x, y, momentum = iterate[:3]
-            n_y = scaling.delassus.apply(y)
-            velocity = n_y + offset
-            if task.law == "ncp":
-                velocity = scaling.cones.add_normal(velocity, scaling.cones.de_saxce(velocity))
-            after = scaling.cones.project(y - length * velocity)
+        def gradient_step(bound: Array, iterate: _Iterate, n_y: Array) -> _Iterate:
+            x, y = iterate.x, iterate.y
+            # A division in each row would be an additional loop in the compiled program.
+            after = project(y - (1 / bound) * _gradient(task, n_y))
             back = inner(after - y, after - x) < 0
+            momentum = iterate.momentum
             momentum = jnp.where(
                 back, 0.0, (1 + (INERTIA - 1) * momentum) / (1 + INERTIA - momentum)
             )
-            further = (1 + momentum) * after - momentum * x
-            return after, further, momentum, y, n_y
+            return _Iterate(after, (1 + momentum) * after - momentum * x, momentum)
 
-        initial = (state.x, state.y, state.momentum, state.y, state.n_x)
+        start, n_start = state.y, apply(state.y)
+        first = gradient_step(bound, _Iterate(state.x, state.y, state.momentum), n_start)
+        # Below it, differences of products are only rounding error.
+        shortest = (SHORTEST_STEP * jnp.finfo(n_start.dtype).eps) ** 2 * inner(first.x, first.x)
+
+        def curvature(step: Array, change: Array) -> Array:
+            """Return the curvature along a step, 0 if the step is too short to tell."""
+            square = inner(step, step)
+            reliable = square > shortest
+            return jnp.where(reliable, inner(step, change), 0.0) / jnp.where(reliable, square, 1.0)
+
+        def guarded_step(_: int, carry: tuple) -> tuple:
+            highest, iterate, y, n_y = carry
+            n_after = apply(iterate.y)
+            highest = jnp.maximum(highest, curvature(iterate.y - y, n_after - n_y))
+            after = gradient_step(jnp.maximum(bound, highest), iterate, n_after)
+            return highest, after, iterate.y, n_after
+
         steps = self.steps or (4 if self._factorises(task.problem) else 8)
         # Unrolled: a loop copies its state and counts, which takes 50 % longer.
         unroll = True if steps <= MAX_UNROLLED else MAX_UNROLLED
-        x, y, momentum, start, n_start = lax.fori_loop(
-            0, steps, gradient_step, initial, unroll=unroll
-        )
-        n_x = scaling.delassus.apply(x)
-        d = x - start
-        square = inner(d, d)
-        curvature = inner(d, n_x - n_start) / jnp.where(square > 0, square, 1.0)
-        # Differences of products are only rounding error near the solution.
-        reliable = square > jnp.finfo(d.dtype).eps * inner(x, x)
-        lipschitz = jnp.where(reliable, jnp.maximum(bound, curvature), bound)
-        return _State(x, n_x, y, momentum, lipschitz, state.best, jnp.asarray(False))
+        carry = jnp.zeros_like(bound), first, start, n_start
+        highest, end, y, n_y = lax.fori_loop(1, steps, guarded_step, carry, unroll=unroll)
+        n_x = apply(end.x)
+        last = curvature(end.x - y, n_x - n_y)
+        if task.law == "ccp":
+            bound = jnp.where(last > 0, FORGETTING, 1.0) * bound
+        lipschitz = jnp.maximum(bound, jnp.maximum(highest, last))
+        return _State(end.x, n_x, end.y, end.momentum, lipschitz, state.best, jnp.asarray(False))
 
     def _newton_step(self, task: Task, state: _State) -> _State:
         """Return the state after a Newton step, if that lowers the residual."""
@@ -217,6 +248,21 @@ def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
     """Return the largest residual under the task's law [m/s]."""
     u = task.problem.corrected(n_lam + task.problem.r, task.law)
     return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
+
+
+def _gradient(task: Task, n_x: Array) -> Array:
+    """Return S times the velocities at scaled multipliers, with De Saxcé's shift under Coulomb's
+    law.
+
+    Args:
+        task: the problem, its scaling and its law.
+        n_x: S N λ of the multipliers.
+    """
+    scaling = task.data
+    velocity = n_x + scaling.s * task.problem.r
+    if task.law == "ncp":
+        velocity = scaling.cones.add_normal(velocity, scaling.cones.de_saxce(velocity))
+    return velocity
 
 
 def _length(x: Array) -> Array:

@@ -1,0 +1,84 @@
+"""Gradient steps are as long as the rows that act allow, and no longer."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+from scipy.optimize import nnls
+
+from jaxccp.ccp import Cones, DenseDelassus, GradientNewton, Problem, Status, Stop
+from jaxccp.ccp.cones import ConeType
+from tests.ccp.compiled import solve
+from tests.ccp.random_problems import random_case
+
+
+def single(dtype: type, n: np.ndarray, r: np.ndarray, cones: Cones) -> Problem:
+    matrix, r_, cones = (
+        jax.tree.map(lambda x: jnp.asarray(x, dtype), tree) for tree in (n, r, cones)
+    )
+    return Problem(DenseDelassus(matrix), r_, cones)
+
+
+def limits(count: int) -> Cones:
+    return Cones(jnp.zeros(count), jnp.full(count, jnp.inf), jnp.zeros(0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_limits_out_of_reach_cost_no_iterations(dtype: type) -> None:
+    """Forty limits along coordinates that contacts act on make the largest eigenvalue of N fifteen
+    times that of the contacts."""
+    random = np.random.default_rng(0)
+    contacts, far = random.standard_normal((12, 8)), np.repeat(np.eye(4, 8), 10, axis=0)
+    r = -random.uniform(0.5, 1.0, 12)
+    alone = single(dtype, contacts @ contacts.T, r, Cones(jnp.zeros(0), jnp.zeros(0), jnp.ones(4)))
+    w = np.concatenate([far, contacts])
+    cones = replace(limits(40), mu=jnp.ones(4))
+    beside = single(dtype, w @ w.T, np.concatenate([np.full(40, 500.0), r]), cones)
+    stop = Stop(1e-4, max_iterations=300)
+    expected, found = (solve(problem, GradientNewton(), stop=stop) for problem in (alone, beside))
+    assert found.statistics.status == expected.statistics.status == Status.CONVERGED
+    assert found.statistics.iterations <= expected.statistics.iterations + 1
+    np.testing.assert_array_equal(found.lam[:40], 0)
+    np.testing.assert_allclose(found.u[40:], expected.u, atol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_begin_to_act_shorten_the_steps(dtype: type) -> None:
+    """A blow from below on a row of touching bodies: at first, only the row that is hit acts."""
+    count = 16
+    jacobian = np.eye(count) - np.eye(count, k=-1)
+    n = jacobian @ np.diag(1 + np.arange(count) % 3) @ jacobian.T
+    r = np.zeros(count)
+    r[0] = -1.0
+    tolerance = 1e-5
+    solution = solve(
+        single(dtype, n, r, limits(count)), GradientNewton(), stop=Stop(tolerance, 0.0, 1000)
+    )
+    assert solution.statistics.status == Status.CONVERGED
+    root = np.linalg.cholesky(n)
+    expected, _ = nnls(root.T, -np.linalg.solve(root, r))
+    assert np.count_nonzero(expected) == count
+    smallest = np.linalg.eigvalsh(n)[0]
+    np.testing.assert_allclose(
+        solution.lam, expected, atol=tolerance * np.sqrt(count) / smallest, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("cone_type", ["cone", "pyramid", "octagon", "rolling"])
+def test_rows_act_where_the_projection_has_a_derivative(cone_type: ConeType | str) -> None:
+    cones = random_case(0, 5, 6).problem().cones
+    if cone_type == "rolling":
+        cones = replace(cones, rolling=jnp.full((6, 2), 0.3))
+    else:
+        cones = replace(cones, cone_type=cone_type)
+
+    def check(x: Array) -> tuple[Array, Array]:
+        return cones.acts(x), jnp.any(jax.jacobian(cones.project)(x) != 0, axis=0)
+
+    points = np.random.default_rng(1).standard_normal((40, cones.rows))
+    acts, depends = jax.jit(jax.vmap(check))(jnp.asarray(points))
+    assert 0.1 < np.mean(acts) < 0.95
+    np.testing.assert_array_equal(acts == 1, depends)
