@@ -244,7 +244,11 @@ def page(rows: list[dict]) -> str:
         ratios = " | ".join("–" if speed is None else f"{own / speed:.2f}" for speed in found)
         lines.append(f"| {robot} | {copies} | {version} | {ratios} |")
     if any("–" in line for line in lines if line.startswith("| ")):
-        lines += ["", "Cases with a dash were measured with an earlier version of this project."]
+        earlier = (
+            "Every case has the figures of its last run, which may be of an earlier version of "
+            "this project; those with a dash are."
+        )
+        lines += ["", earlier]
     for name in ROBOTS:
         of = [row for row in rows if row["robot"] == name]
         if not of:
