@@ -15,11 +15,10 @@ from tests.ccp.compiled import solve
 from tests.ccp.random_problems import random_case
 
 
-def single(dtype: type, n: np.ndarray, r: np.ndarray, cones: Cones) -> Problem:
-    matrix, r_, cones = (
-        jax.tree.map(lambda x: jnp.asarray(x, dtype), tree) for tree in (n, r, cones)
-    )
-    return Problem(DenseDelassus(matrix), r_, cones)
+def in_precision(dtype: type, n: np.ndarray, r: np.ndarray, cones: Cones) -> Problem:
+    """Return the problem of a matrix N, with all numbers in one precision."""
+    problem = Problem(DenseDelassus(jnp.asarray(n)), jnp.asarray(r), cones)
+    return jax.tree.map(lambda x: jnp.asarray(x, dtype), problem)
 
 
 def limits(count: int) -> Cones:
@@ -33,10 +32,12 @@ def test_limits_out_of_reach_cost_no_iterations(dtype: type) -> None:
     random = np.random.default_rng(0)
     contacts, far = random.standard_normal((12, 8)), np.repeat(np.eye(4, 8), 10, axis=0)
     r = -random.uniform(0.5, 1.0, 12)
-    alone = single(dtype, contacts @ contacts.T, r, Cones(jnp.zeros(0), jnp.zeros(0), jnp.ones(4)))
+    alone = in_precision(
+        dtype, contacts @ contacts.T, r, Cones(jnp.zeros(0), jnp.zeros(0), jnp.ones(4))
+    )
     w = np.concatenate([far, contacts])
     cones = replace(limits(40), mu=jnp.ones(4))
-    beside = single(dtype, w @ w.T, np.concatenate([np.full(40, 500.0), r]), cones)
+    beside = in_precision(dtype, w @ w.T, np.concatenate([np.full(40, 500.0), r]), cones)
     stop = Stop(1e-4, max_iterations=300)
     expected, found = (solve(problem, GradientNewton(), stop=stop) for problem in (alone, beside))
     assert found.statistics.status == expected.statistics.status == Status.CONVERGED
@@ -55,7 +56,7 @@ def test_rows_that_begin_to_act_shorten_the_steps(dtype: type) -> None:
     r[0] = -1.0
     tolerance = 1e-5
     solution = solve(
-        single(dtype, n, r, limits(count)), GradientNewton(), stop=Stop(tolerance, 0.0, 1000)
+        in_precision(dtype, n, r, limits(count)), GradientNewton(), stop=Stop(tolerance, 0.0, 1000)
     )
     assert solution.statistics.status == Status.CONVERGED
     root = np.linalg.cholesky(n)

@@ -52,8 +52,8 @@ class _State:
     momentum: Float[Array, ""]
     """The factor of the last extrapolation; 0 at a restart."""
     lipschitz: Float[Array, ""]
-    """An estimate of the largest eigenvalue of S N S among the rows that act, from below; 0 before
-    the first gradient."""
+    """An estimate of the largest eigenvalue of S N S, among the rows that act or under Coulomb's
+    law all rows; 0 before the first gradient."""
     best: Float[Array, ""]
     """Residual of the last Newton step that was taken [m/s]."""
     promising: Bool[Array, ""]
@@ -80,13 +80,15 @@ class GradientNewton(Solver):
     The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. Their length
     is the inverse of the largest eigenvalue among the rows that act, which may be a few of many:
     limits out of reach and open contacts do not shorten the steps. The eigenvalue is estimated by a
-    few products, and grows if a step has a larger curvature, as when further rows begin to act. In
-    float64 every eighth iteration is a Newton step on
-    the fixed point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative. The step is
-    accepted if it lowers the residual, and repeated until it no longer does. So easy problems are
-    solved before the first Newton step, stiff ones once the gradient steps have found the active
-    set, and no problem takes much longer than with gradients alone. Copies under ``vmap`` count
-    iterations together, so that their Newton steps coincide.
+    few products. The estimate grows if a step has a larger curvature, as when further rows begin to
+    act, and falls a little in each iteration.
+
+    In float64 every eighth iteration is a Newton step on the fixed point λ = Π_K(λ − ρ ũ), with the
+    matrix of the implicit derivative. The step is accepted if it lowers the residual, and repeated
+    until it no longer does. So easy problems are solved before the first Newton step, stiff ones
+    once the gradient steps have found the active set, and no problem takes much longer than with
+    gradients alone. Copies under ``vmap`` count iterations together, so that their Newton steps
+    coincide.
 
     In float32 there is no Newton step by default, because redundant contacts turn rounding into
     opposing impulses, which gradient steps take thousands of iterations to remove. With ``eager``
@@ -120,7 +122,6 @@ class GradientNewton(Solver):
     def _estimate(self, task: Task, state: _State) -> Array:
         """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
         gradient: among the rows that act, or all rows under Coulomb's law."""
-
         scaling = task.data
         gradient = _gradient(task, state.n_x)
         acts = scaling.cones.acts(state.x - gradient) if task.law == "ccp" else 1.0
