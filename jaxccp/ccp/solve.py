@@ -26,7 +26,12 @@ _Tree = TypeVar("_Tree")
 
 @dataclass(frozen=True)
 class Stop:
-    """Stopping rule: residual ≤ atol + rtol · max‖r_c‖ [m/s], or the iteration limit."""
+    """Stopping rule: residual ≤ atol + rtol · max‖r_c‖ [m/s], or the iteration limit.
+
+    Raises:
+        ValueError: a tolerance is negative, ``rtol`` is not below 1, or ``max_iterations`` is no
+            whole number.
+    """
 
     atol: float | Float[Array, ""] | None = None
     """Absolute tolerance [m/s]. None takes 1e-8 in float64 and 1e-5 in float32, or the rounding
@@ -40,6 +45,21 @@ class Stop:
     history: int = 0
     """Number of residuals to record: at the start and after the first ``history`` − 1 iterations.
     """
+
+    def __post_init__(self) -> None:
+        if isinstance(self.atol, (int, float)) and not self.atol >= 0:
+            raise ValueError(f"Stop: atol must be a speed ≥ 0 [m/s], not {self.atol!r}")
+        if isinstance(self.rtol, (int, float)) and not 0 <= self.rtol < 1:
+            raise ValueError(
+                f"Stop: rtol must lie in [0, 1), not {self.rtol!r}: a limit on the iterations is "
+                "given by max_iterations"
+            )
+        if isinstance(self.max_iterations, (int, float)) and not (
+            isinstance(self.max_iterations, int) and self.max_iterations >= 0
+        ):
+            raise ValueError(
+                f"Stop: max_iterations must be a whole number ≥ 0, not {self.max_iterations!r}"
+            )
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """Return the residual at which ``problem`` counts as solved [m/s]."""

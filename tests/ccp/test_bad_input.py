@@ -168,3 +168,18 @@ def test_no_rows(name: str) -> None:
     solution = solve(shaped(random_case(0, 0, 0).problem(), "pyramid"), SOLVERS[name]())
     assert solution.statistics.status == Status.CONVERGED
     assert solution.lam.shape == solution.u.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((1e-9, 2000), r"rtol must lie in \[0, 1\).*max_iterations"),
+        ((-1e-9,), "atol must be a speed ≥ 0"),
+        ((1e-9, 0.0, 1e3), "max_iterations must be a whole number"),
+        ((1e-9, 0.0, -1), "max_iterations must be a whole number"),
+        ((float("nan"),), "atol must be a speed ≥ 0"),
+    ],
+)
+def test_bad_limits_of_a_solve_are_refused(given, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Stop(*given)

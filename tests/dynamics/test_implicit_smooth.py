@@ -173,8 +173,6 @@ def test_models_without_smooth_contact_run_the_same_program():
 def test_what_cannot_be_implicit_is_refused():
     with pytest.raises(ValueError, match="smooth_contact must be"):
         EulerImplicitLinearized(H, smooth_contact=cast("SmoothStepping", "both"))
-    with pytest.raises(ValueError, match='needs coordinates="reduced"'):
-        EulerImplicitLinearized(H, smooth_contact="implicit", coordinates="maximal")
     model, state = balls("hooke", 51)
     with pytest.raises(ValueError, match=r"up to 300 degrees of freedom.*take fewer bodies"):
         EulerImplicitLinearized(H, smooth_contact="implicit").step(model, state)

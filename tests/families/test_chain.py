@@ -28,6 +28,8 @@ from jaxccp import (
     joint_motion,
     rollout,
 )
+from jaxccp.collision.detect import detect
+from jaxccp.dynamics.maximal import assemble
 from tests.families.chain import Chain
 
 STOP = Stop(1e-11)
@@ -143,9 +145,9 @@ def test_it_hangs_on_a_tree_and_is_differentiated(swing):
     assert np.abs(central).max(1).min() > 1e-3
 
 
-def test_maximal_coordinates_are_refused(swing):
+def test_bodies_with_masses_apart_have_no_families():
     builder = ModelBuilder()
     builder.add_family(chain((0, 0, 1), 2))
     model, state = builder.build()
-    with pytest.raises(ValueError, match='coordinates="reduced"'):
-        EulerImplicitLinearized(coordinates="maximal").step(model, state)
+    with pytest.raises(ValueError, match="assemble it with jaxccp"):
+        assemble(model, state, detect(model, state), 1e-3, None)

@@ -82,11 +82,19 @@ class SolvedSystem(Protocol):
     reads."""
 
     @property
-    def problem(self) -> Problem: ...
+    def problem(self) -> Problem:
+        """The cone problem of the rows that are not eliminated."""
+        ...
+
     @property
-    def action(self) -> Action: ...
+    def action(self) -> Action:
+        """When and where the contacts' impulses act."""
+        ...
+
     @property
-    def h(self) -> Float[Array, ""] | float: ...
+    def h(self) -> Float[Array, ""] | float:
+        """Length of the step [s]."""
+        ...
 
 
 def contact_data(

@@ -22,6 +22,7 @@ from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor, des
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.reduced import ReducedSystem
+from jaxccp.dynamics.system import System
 from jaxccp.math import linear3
 from jaxccp.model.model import Model
 
@@ -167,9 +168,13 @@ def describe(
 ) -> Descriptor: ...
 
 
+@overload
+def describe(model: Model, system: System) -> Descriptor | ReducedDescriptor: ...
+
+
 def describe(
     model: Model,
-    system: MaximalSystem | ReducedSystem,
+    system: System,
     blocks: KRMBlocks | None = None,
     weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
 ) -> Descriptor | ReducedDescriptor:
@@ -187,11 +192,14 @@ def describe(
     Raises:
         ValueError: the system has eliminated rows, ``blocks`` are given for a reduced system, or
             :func:`jaxccp.dynamics.descriptor.reduced_descriptor.describe_reduced` raises.
+        TypeError: the system is of another type.
     """
     if isinstance(system, ReducedSystem):
         if blocks is not None:
             raise ValueError("K/R/M blocks couple twists of bodies: assemble a maximal system")
         return describe_reduced(system)
+    if not isinstance(system, MaximalSystem):
+        raise TypeError(f"{type(system).__name__} is no system that has a descriptor")
     if system.partition is not None:
         raise ValueError("rows are missing from this system: assemble it with eliminate=False")
     root, free = system.root, np.asarray(model.topology.free, bool)

@@ -4,13 +4,9 @@ in O(n)."""
 from jaxccp.dynamics.maximal.assembly import assemble
 from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
-from jaxccp.dynamics.maximal.poses import advance, correct_joint_errors, joint_reactions
 
 __all__ = [
     "EliminatedDelassus",
     "MaximalSystem",
-    "advance",
     "assemble",
-    "correct_joint_errors",
-    "joint_reactions",
 ]

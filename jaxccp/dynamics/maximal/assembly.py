@@ -1,4 +1,4 @@
-"""Assembly of the problem of a step in maximal coordinates."""
+"""Assembly of the problem of a step in maximal coordinates, the masses of the bodies apart."""
 
 from dataclasses import replace
 
@@ -54,9 +54,10 @@ def assemble(
     """
     if model.families:
         raise ValueError(
-            "a model with families has no maximal coordinates, since its frames move by the "
-            "velocities of the family and have none of their own: step it with "
-            'coordinates="reduced"'
+            "the masses of a model with families are not kept apart, since frames move by the "
+            "velocities of their family and have none of their own: assemble it with "
+            "jaxccp.dynamics.reduced, after jaxccp.model.cut_joints.with_cut_joints for joints as "
+            "rows"
         )
     rows, step = _scalar_rows(model, state, h, motion, control)
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))

@@ -1,22 +1,27 @@
 """The problem of a step over the twists of all bodies."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
-from jaxccp.dynamics.inertia import InverseRoot
+from jaxccp.dynamics.inertia import InverseRoot, carry_spin, rotate_freely
 from jaxccp.dynamics.maximal.equalities import Equalities
 from jaxccp.dynamics.maximal.impact_time_rows import ImpactTimeEqualities
 from jaxccp.dynamics.maximal.partition import Partition
 from jaxccp.dynamics.outcome import Outcome
+from jaxccp.dynamics.reaction import row_reactions
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math.linear3 import cross
+from jaxccp.model.kinematics.joint_motion import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
 
 
 @jax.tree_util.register_dataclass
@@ -130,3 +135,77 @@ class MaximalSystem:
         """
         scalars_ = scalars if self.partition is None else scalars[self.partition.rest]
         return self.problem.cones.join(scalars_, self.units.to_local(world))
+
+    def advance(self, model: Model, state: State, outcome: Outcome) -> State:
+        """Return the state after the step; see :meth:`jaxccp.dynamics.system.System.advance`.
+
+        Args:
+            model: the model.
+            state: the state before the step.
+            outcome: velocities and impulses of the step.
+        """
+        twist, transport_velocity, h = outcome.twist, outcome.transport_velocity, self.h
+        free = jnp.asarray(model.topology.free)[:, None]
+        orientation = rotate_freely(
+            model.bodies.inertia, state.quaternion, transport_velocity[:, 3:], h
+        )
+        orientation = jnp.where(free, orientation, state.quaternion)
+        return replace(
+            state,
+            position=state.position + h * transport_velocity[:, :3],
+            quaternion=orientation,
+            velocity=twist[:, :3],
+            angular_velocity=carry_spin(model, state.quaternion, orientation, twist[:, 3:]),
+        )
+
+    def close_joints(
+        self, model: Model, state: State, outcome: Outcome, corrections: int
+    ) -> Outcome:
+        """Correct the velocities so that joints are closed and tendons have their length after the
+        step; see :meth:`jaxccp.dynamics.system.System.close_joints`.
+
+        Args:
+            model: the model.
+            state: the state before the step.
+            outcome: velocities and impulses of the step.
+            corrections: number of corrections.
+        """
+        if self.equalities is None or self.partition is None:
+            return outcome
+        equalities, tendons_ = self.equalities, model.topology.linkage.routing.bilateral
+        rows = self.partition.eliminated
+        lengths = model.tendons.bilateral_length(state.time + self.h)
+        none = jnp.zeros_like(outcome.twist)
+
+        def added_to_outcome(twist_change: Array, impulses: Array) -> Outcome:
+            return replace(
+                outcome,
+                twist=outcome.twist + twist_change,
+                transport_velocity=outcome.transport_velocity + twist_change,
+                scalars=outcome.scalars.at[rows].add(impulses),
+            )
+
+        def correct(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+            motion = joint_motion(model, self.advance(model, state, added_to_outcome(*added)))
+            tendons = motion.tendon.length[tendons_] - lengths[tendons_]
+            rates = jnp.concatenate([motion.error, tendons]) / self.h
+            padding = equalities.compliance.shape[0] - rates.shape[0]
+            change, impulses = equalities.solve(none, jnp.pad(rates, (0, padding)))
+            return (added[0] + self.root.apply(change), added[1] + impulses), None
+
+        start = (none, jnp.zeros_like(equalities.compliance))
+        return added_to_outcome(*lax.scan(correct, start, None, length=corrections)[0])
+
+    def joint_reactions(
+        self, model: Model, state: State, outcome: Outcome, wrench: Float[Array, "nb 6"]
+    ) -> Float[Array, "nj 6"]:
+        """Return the force [N] and torque [N m] of each joint on its second body, mean over a step,
+        world axes.
+
+        Args:
+            model: the model.
+            state: the state before the step.
+            outcome: velocities and impulses of the step.
+            wrench: wrenches of the contacts on the bodies; not used.
+        """
+        return row_reactions(model, state, self.rows, outcome.scalars, self.h)

@@ -1,10 +1,8 @@
 """Reduced coordinates: joints give degrees of freedom in place of equality rows."""
 
-from jaxccp.dynamics.reduced.advance import advance, integrate_poses
+from jaxccp.dynamics.reduced.advance import integrate_poses
 from jaxccp.dynamics.reduced.assembly import assemble
-from jaxccp.dynamics.reduced.constraint_projection import correct_loop_errors
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.dynamics.reduced.tree_reaction import joint_reactions
 from jaxccp.model.model import DENSE, Topology
 
 
@@ -23,10 +21,7 @@ def reducible(topology: Topology) -> bool:
 
 __all__ = [
     "ReducedSystem",
-    "advance",
     "assemble",
-    "correct_loop_errors",
     "integrate_poses",
-    "joint_reactions",
     "reducible",
 ]

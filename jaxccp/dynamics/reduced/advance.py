@@ -1,6 +1,7 @@
 """Poses and velocities after a step in reduced coordinates."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -8,7 +9,6 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inertia import rotate_freely, spin_of, world_inertia
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.bias import small_angle_weight
-from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.math import linear3, quaternion, safe
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family_frames import with_frames
@@ -20,8 +20,11 @@ from jaxccp.model.kinematics.configuration import (
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
+if TYPE_CHECKING:
+    from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 
-def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome) -> State:
+
+def advance(model: Model, state: State, system: "ReducedSystem", outcome: Outcome) -> State:
     """Return the state after the step: its velocities, and the poses to which they lead.
 
     If all bodies moved straight on, momentum about any point would be conserved. Jointed bodies do
@@ -70,7 +73,7 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
 
 
 def _late_angular_momentum(
-    model: Model, system: ReducedSystem, outcome: Outcome
+    model: Model, system: "ReducedSystem", outcome: Outcome
 ) -> Float[Array, "nb 3"]:
     """Return the angular momentum [N m s] that levers omit if a body without joints is hit more
     than once in a step.

@@ -16,7 +16,7 @@ from jaxccp.dynamics.reduced.impact_time_linearisation import ImpactTimeLinearis
 from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.reduced.velocities import Velocities
-from jaxccp.dynamics.reduced.velocity_rows import SharedCoordinates
+from jaxccp.dynamics.reduced.velocity_rows import SharedCoordinates, row_parts
 from jaxccp.dynamics.smooth import Resistance
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model, Topology
@@ -32,6 +32,7 @@ def assemble(
     motion: JointMotion,
     control: Float[Array, " nm"] | None,
     resistance: Resistance | None = None,
+    eliminate: bool = True,
 ) -> ReducedSystem:
     """Assemble the problem of one step in reduced coordinates.
 
@@ -52,9 +53,10 @@ def assemble(
         control: control of each actuator, 0 when None.
         resistance: resistance of the smooth contacts whose forces are in ``force``; M̂ then
             includes their h R + h² K, and is one dense matrix of trees and families.
+        eliminate: whether to solve for the rows of loops and tendons of given length beforehand.
     """
     topology, dofs = model.topology, model.topology.dofs
-    free_motion = solve_free_motion(model, state, h, force, motion, control, resistance)
+    free_motion = solve_free_motion(model, state, h, force, motion, control, resistance, eliminate)
     velocities, rows, mass = free_motion.velocities, free_motion.rows, free_motion.mass
     loop_constraints, before = free_motion.loop_constraints, free_motion.before
     velocity = velocities.unwhiten(free_motion.whitened)
@@ -81,7 +83,9 @@ def assemble(
     impulse_rows = None
     if terms.impulse_jacobian is not None:
         impulse_rows = terms.in_units(whitened_rows(terms.impulse_jacobian, 2), contact_rows.units)
-    operators = _operators(topology, free_motion, free_bodies, contacts, contact_rows, impulse_rows)
+    operators = _operators(
+        topology, eliminate, free_motion, free_bodies, contacts, contact_rows, impulse_rows
+    )
     r_scalar = rows.jacobian[:, 0] @ velocity + rows.bias
     problem, r_without_impacts = contact_rows.problem(rows, r_scalar, operators.delassus)
     return ReducedSystem(
@@ -103,6 +107,7 @@ def assemble(
         impact_linearisation=linearisation,
         loop_constraints=operators.loop_constraints,
         topology=topology,
+        eliminate=eliminate,
     )
 
 
@@ -122,6 +127,7 @@ class _Operators:
 
 def _operators(
     topology: Topology,
+    eliminate: bool,
     free_motion: FreeMotion,
     free_bodies: FreeBodies | None,
     contacts: Contacts,
@@ -132,6 +138,7 @@ def _operators(
 
     Args:
         topology: structure of the model.
+        eliminate: whether the rows of loops and tendons are eliminated.
         free_motion: motion without impulses, with the rows besides contacts.
         free_bodies: the free bodies; None for none.
         contacts: the contacts.
@@ -142,7 +149,9 @@ def _operators(
     count, scalar_rows = velocities.count, rows.jacobian[:, 0]
     loop_constraints = free_motion.loop_constraints
     # Loop constraints answer each row by itself.
-    shared = SharedCoordinates.of(topology) if loop_constraints is None else None
+    shared = None
+    if loop_constraints is None:
+        shared = SharedCoordinates.of(topology, row_parts(topology, eliminate)[1])
     different = scalar_rows if shared is None else shared.jacobian(scalar_rows)
     whitened = jnp.concatenate(
         [velocities.whiten(different), contact_rows.whitened[..., :count].reshape(-1, count)]

@@ -1,6 +1,7 @@
 """Velocities corrected so that loops are closed and tendons have their length after the step."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 from jax import lax
@@ -8,21 +9,20 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.advance import integrate_poses
-from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
+if TYPE_CHECKING:
+    from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
+
 
 def correct_loop_errors(
-    model: Model, state: State, system: ReducedSystem, outcome: Outcome, corrections: int
+    model: Model, state: State, system: "ReducedSystem", outcome: Outcome, corrections: int
 ) -> Outcome:
-    """Correct the velocities so that loops are closed and tendons have their length after the step.
-
-    Impulses act along the rows at the start of the step. Each correction reduces the errors by a
-    factor of about h ω, ω being the angular velocity (SHAKE, Ryckaert, Ciccotti & Berendsen, J.
-    Comput. Phys. 23, 1977).
+    """Correct the velocities so that loops are closed and tendons have their length after the
+    step; see :meth:`jaxccp.dynamics.system.System.close_joints`.
 
     Args:
         model: the model.

@@ -13,7 +13,12 @@ from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints, solve_loop
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import Screws, screws
 from jaxccp.dynamics.reduced.velocities import Velocities
-from jaxccp.dynamics.reduced.velocity_rows import coordinate_rates, lone_velocities, row_parts
+from jaxccp.dynamics.reduced.velocity_rows import (
+    add_loop_rows,
+    coordinate_rates,
+    lone_velocities,
+    row_parts,
+)
 from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth import Resistance
@@ -61,6 +66,7 @@ def solve_free_motion(
     motion: JointMotion,
     control: Float[Array, " nm"] | None,
     resistance: Resistance | None,
+    eliminate: bool,
 ) -> FreeMotion:
     """Solve the motion of a step without impulses.
 
@@ -72,6 +78,7 @@ def solve_free_motion(
         motion: motion of joints and tendons.
         control: control of each actuator, 0 when None.
         resistance: resistance of the smooth contacts whose forces are in ``force``, or None.
+        eliminate: whether to eliminate the rows of loops and tendons of given length.
     """
     topology = model.topology
     linkage, dofs = topology.linkage, topology.dofs
@@ -89,11 +96,15 @@ def solve_free_motion(
     all_rows = coordinate_rows(step)
     order = row_order(topology.linkage)
     compliant, rows = (all_rows.select(part - order.n_bilateral) for part in row_parts(topology))
-    loop_and_tendon_rows = None
+    loop_and_tendon_rows = loop_rows = None
     if len(order.loop_and_tendon_rows):
         loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(
             order.loop_and_tendon_rows
         )
+        if len(order.loop_rows):
+            loop_rows = loop_and_tendon_rows.select(np.arange(len(order.loop_rows)))
+    if loop_rows is not None and not eliminate:
+        rows = add_loop_rows(velocities, loop_rows, rows)
     matrix = effective_mass(topology, screws_, state, mass, compliant)
     momentum_ = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
     coupling = None
@@ -111,9 +122,8 @@ def solve_free_motion(
     half_step_bias = 0.5 * h * momentum_rate(screws_, before, state.position, mass, rate, h)
     free = velocities.whiten(momentum_ - velocities.pull(half_step_bias))
     loop_constraints = None
-    if loop_and_tendon_rows is not None and len(order.loop_rows):
-        rigid = loop_and_tendon_rows.select(np.arange(len(order.loop_rows)))
-        loop_constraints, free = solve_loops(model, state, rigid, velocities, free)
+    if loop_rows is not None and eliminate:
+        loop_constraints, free = solve_loops(model, state, loop_rows, velocities, free)
     return FreeMotion(
         screws=screws_,
         velocities=velocities,

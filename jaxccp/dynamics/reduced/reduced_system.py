@@ -11,17 +11,19 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.outcome import Outcome
+from jaxccp.dynamics.reduced.advance import advance
 from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.constraint_projection import correct_loop_errors
 from jaxccp.dynamics.reduced.free_bodies import FreeBodies
 from jaxccp.dynamics.reduced.impact_time_linearisation import ImpactTimeLinearisation
 from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints
+from jaxccp.dynamics.reduced.tree_reaction import tree_reactions
 from jaxccp.dynamics.reduced.velocities import Velocities
-from jaxccp.dynamics.reduced.velocity_rows import (
-    row_parts,
-)
+from jaxccp.dynamics.reduced.velocity_rows import row_parts
 from jaxccp.dynamics.rows.row import Rows
-from jaxccp.model.model import Topology
+from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order
+from jaxccp.model.state import State
 
 
 @jax.tree_util.register_dataclass
@@ -75,6 +77,8 @@ class ReducedSystem:
     None if there are none."""
     topology: Topology = field(metadata={"static": True})
     """Topology of the model."""
+    eliminate: bool = field(metadata={"static": True})
+    """Whether the rows of loops and tendons are eliminated."""
 
     def after(self, lam: Float[Array, " n"]) -> Outcome:
         """Return velocities and impulses of the step for the multipliers ``lam`` of its problem."""
@@ -97,9 +101,9 @@ class ReducedSystem:
         compliant_impulses = (
             compliant.stiffness * (compliant.jacobian[:, 0] @ velocity) + compliant.offset
         )
-        soft, bounded = row_parts(self.topology)
+        soft, remaining = row_parts(self.topology, self.eliminate)
         linkage = self.topology.linkage
-        all_scalars = jnp.zeros(row_order(linkage).count, lam.dtype).at[bounded].set(scalars)
+        all_scalars = jnp.zeros(row_order(linkage).count, lam.dtype).at[remaining].set(scalars)
         all_scalars = all_scalars.at[soft].set(-compliant_impulses)
         if self.loop_constraints is not None:
             loop_impulses = self.loop_constraints.impulses(lam)
@@ -155,5 +159,46 @@ class ReducedSystem:
             scalars: impulses of all scalar rows.
             world: impulses of contacts in world axes: linear, then angular where contacts roll.
         """
-        bounded = row_parts(self.topology)[1]
-        return self.problem.cones.join(scalars[bounded], self.units.to_local(world))
+        remaining = row_parts(self.topology, self.eliminate)[1]
+        return self.problem.cones.join(scalars[remaining], self.units.to_local(world))
+
+    def advance(self, model: Model, state: State, outcome: Outcome) -> State:
+        """Return the state after the step; see :func:`jaxccp.dynamics.reduced.advance.advance`.
+
+        Args:
+            model: the model.
+            state: the state before the step.
+            outcome: velocities and impulses of the step.
+        """
+        return advance(model, state, self, outcome)
+
+    def close_joints(
+        self, model: Model, state: State, outcome: Outcome, corrections: int
+    ) -> Outcome:
+        """Correct the velocities so that loops are closed and tendons have their length after the
+        step; see :meth:`jaxccp.dynamics.system.System.close_joints`.
+
+        Args:
+            model: the model.
+            state: the state before the step.
+            outcome: velocities and impulses of the step.
+            corrections: number of corrections.
+        """
+        return correct_loop_errors(model, state, self, outcome, corrections)
+
+    def joint_reactions(
+        self, model: Model, state: State, outcome: Outcome, wrench: Float[Array, "nb 6"]
+    ) -> Float[Array, "nj 6"]:
+        """Return the force [N] and torque [N m] of each joint on its second body, mean over a step,
+        world axes.
+
+        Args:
+            model: the model.
+            state: the state before the step.
+            outcome: velocities and impulses of the step.
+            wrench: wrenches of the contacts on the bodies [N, N m].
+        """
+        momentum_change = self.mass.apply(outcome.twist) + self.half_step_bias - self.momentum
+        needed = (momentum_change - self.loop_and_tendon_wrenches(outcome.scalars)) / self.h
+        forces = outcome.scalars / self.h
+        return tree_reactions(model, state, needed - wrench, self.loop_and_tendon_rows, forces)

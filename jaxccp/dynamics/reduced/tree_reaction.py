@@ -4,43 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import wrenches_through_rows
-from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
-
-
-def joint_reactions(
-    model: Model,
-    state: State,
-    system: ReducedSystem,
-    outcome: Outcome,
-    wrench: Float[Array, "nb 6"],
-) -> Float[Array, "nj 6"]:
-    """Return the force [N] and torque [N m] of each joint on its second body, mean over a step,
-    world axes.
-
-    :func:`jaxccp.dynamics.reaction.row_reactions` defines them.
-
-    Args:
-        model: the model.
-        state: the state before the step.
-        system: the step's system.
-        outcome: velocities and impulses of the step.
-        wrench: wrenches of the contacts on the bodies.
-    """
-    momentum_change = system.mass.apply(outcome.twist) + system.half_step_bias - system.momentum
-    needed = (
-        momentum_change - system.loop_and_tendon_wrenches(outcome.scalars)
-    ) / system.h - wrench
-    return tree_reactions(
-        model, state, needed, system.loop_and_tendon_rows, outcome.scalars / system.h
-    )
 
 
 def tree_reactions(

@@ -1,7 +1,8 @@
 """Rows of contacts and coordinates over the velocities of trees and families."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -10,6 +11,7 @@ from jaxccp.ccp.operators import Repetition
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.rows.row import Rows
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order, rows_on
@@ -28,13 +30,36 @@ def rows_of_contacts(
     return velocities.project_rows(rows_on_bodies(jacobian), contacts.bodies)
 
 
-def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
+def add_loop_rows(velocities: Velocities, loop_rows: Rows, rows: Rows) -> Rows:
+    """Return the rows of loops and tendons, followed by other rows, all over the velocities.
+
+    Args:
+        velocities: J.
+        loop_rows: rows of loops and tendons, on the bodies.
+        rows: the other rows.
+    """
+    jacobian = velocities.project_rows(loop_rows.jacobian[:, :, None], loop_rows.bodies)
+    nowhere = jnp.zeros((len(jacobian), 1), jnp.int32)
+    loop_rows = replace(loop_rows, jacobian=jacobian, bodies=nowhere)
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), loop_rows, rows)
+
+
+def row_parts(topology: Topology, eliminate: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the scalar rows that are in M̂, and of those that remain in the
-    problem: rows with bounds or between families."""
+    problem: rows with bounds or between families.
+
+    Args:
+        topology: structure of the model.
+        eliminate: whether the rows of loops and tendons are eliminated; if not, they come first
+            among those that remain.
+    """
     order = row_order(topology.linkage)
     soft = order.equalities & ~rows_on(topology.linkage, topology.family_frames)
     not_bilateral = np.arange(order.count) >= order.n_bilateral
-    return np.flatnonzero(soft & not_bilateral), np.flatnonzero(~soft & not_bilateral)
+    remaining = np.flatnonzero(~soft & not_bilateral)
+    if not eliminate:
+        remaining = np.concatenate([order.loop_rows, remaining])
+    return np.flatnonzero(soft & not_bilateral), remaining
 
 
 def lone_velocities(topology: Topology, rows: np.ndarray) -> np.ndarray:
@@ -61,10 +86,14 @@ class SharedCoordinates:
     """Velocity along which each scalar row acts alone; −1 for a row of its own [s]."""
 
     @staticmethod
-    def of(topology: Topology) -> "SharedCoordinates | None":
-        """Return the shared coordinates of the rows that remain in the problem (:func:`row_parts`),
-        or None if no two rows share one."""
-        velocity = lone_velocities(topology, row_parts(topology)[1])
+    def of(topology: Topology, rows: np.ndarray) -> "SharedCoordinates | None":
+        """Return the shared coordinates of scalar rows, or None if no two of them share one.
+
+        Args:
+            topology: structure of the model.
+            rows: indices of the scalar rows that remain in the problem (:func:`row_parts`).
+        """
+        velocity = lone_velocities(topology, rows)
         shared = SharedCoordinates(velocity)
         return shared if shared.repetition.count < len(velocity) else None
 

@@ -19,15 +19,14 @@ from jaxccp.dynamics.contact.simultaneous_impact import (
     impulses_before_impact,
 )
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
-from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step_report import StepReport, step_report
 from jaxccp.dynamics.stepper import StepLength, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
+from jaxccp.dynamics.system import System
 from jaxccp.model.actuators.activation import later
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
@@ -53,8 +52,8 @@ class AssembledStep:
     """Impulses of earlier steps."""
     motion: JointMotion | None
     """Motion of the joints at the start of the step; None without joints."""
-    system: MaximalSystem | ReducedSystem
-    """The problem, in maximal or in reduced coordinates."""
+    system: System
+    """The problem."""
     smooth: SmoothForces | None
     """Forces of smooth contacts at the start of the step, which are applied forces of the step;
     None if there are none."""
@@ -101,13 +100,15 @@ def assemble_step(
             model, state, contacts_, carry.smooth, h, settings.is_contact_implicit(model)
         )
         force = smooth.wrenches if force is None else force + smooth.wrenches
-    if settings.reduces(model):
+    eliminate = settings.eliminate
+    if settings.shares_mass_matrix(model):
         motion = tree_motion(model, state)
         resistance = None if smooth is None else smooth.resistance
-        system = reduced.assemble(model, state, contacts, h, force, motion, control, resistance)
+        system = reduced.assemble(
+            model, state, contacts, h, force, motion, control, resistance, eliminate
+        )
     else:
         motion = joint_motion(model, state) if model.topology.linkage.linked else None
-        eliminate = settings.eliminate
         system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
@@ -155,20 +156,6 @@ def solve_step(settings: Settings, step: AssembledStep) -> tuple[Solution, Outco
     return solution, system.after(solution.lam)
 
 
-def correct_velocities(step: AssembledStep, outcome: Outcome, corrections: int) -> Outcome:
-    """Correct the velocities so that joints will be closed after the step.
-
-    Args:
-        step: the assembled step.
-        outcome: velocities and impulses of the step.
-        corrections: number of corrections.
-    """
-    model, state, system = step.model, step.state, step.system
-    if isinstance(system, ReducedSystem):
-        return reduced.correct_loop_errors(model, state, system, outcome, corrections)
-    return maximal.correct_joint_errors(model, state, system, outcome, corrections)
-
-
 def integrate_step(step: AssembledStep, outcome: Outcome) -> State:
     """Return the state after the step, with poses integrated from its velocities.
 
@@ -177,10 +164,7 @@ def integrate_step(step: AssembledStep, outcome: Outcome) -> State:
         outcome: velocities and impulses of the step.
     """
     model, state, system = step.model, step.state, step.system
-    if isinstance(system, ReducedSystem):
-        after = reduced.advance(model, state, system, outcome)
-    else:
-        after = maximal.advance(model, state, system, outcome)
+    after = system.advance(model, state, outcome)
     inputs_at_end = later(model.actuators, model.activations, state, step.control, system.h)
     after = replace(after, time=inputs_at_end.time, activation=inputs_at_end.activation)
     if step.motion is None:
@@ -217,15 +201,11 @@ def report_step(
     model, state, contacts, system = step.model, step.state, step.contacts, step.system
     h = system.h
     wrenches = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, h)
-    smooth = step.smooth
-    if isinstance(system, ReducedSystem):
-        applied_wrenches = wrenches
-        if smooth is not None and smooth.resistance is not None:
-            before, smooth = smooth.wrenches, forces_at_end(model, state, smooth, outcome.twist, h)
-            applied_wrenches = wrenches + smooth.wrenches - before
-        joint_wrenches = reduced.joint_reactions(model, state, system, outcome, applied_wrenches)
-    else:
-        joint_wrenches = maximal.joint_reactions(model, state, system, outcome, wrenches)
+    smooth, applied_wrenches = step.smooth, wrenches
+    if smooth is not None and smooth.resistance is not None:
+        before, smooth = smooth.wrenches, forces_at_end(model, state, smooth, outcome.twist, h)
+        applied_wrenches = wrenches + smooth.wrenches - before
+    joint_wrenches = system.joint_reactions(model, state, outcome, applied_wrenches)
     tendon_forces_ = tendon_forces(model, state, step.motion, outcome.scalars, h)
     contacts_reported = None
     if settings.contact_data:

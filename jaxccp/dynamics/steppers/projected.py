@@ -10,7 +10,6 @@ from jaxccp.dynamics.step_report import StepReport, with_solve
 from jaxccp.dynamics.stepper import StepLength, Stepper
 from jaxccp.dynamics.steppers.parts import (
     assemble_step,
-    correct_velocities,
     integrate_step,
     mask_invalid,
     pack_carry,
@@ -75,10 +74,10 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         # If the velocities undid penetration, bodies would separate with them.
         step = assemble_step(self, model.with_recovery_speed(0.0), carry, force, control, h)
         solution, outcome = solve_step(self, step)
-        outcome = correct_velocities(step, outcome, CORRECTIONS)
+        outcome = step.system.close_joints(step.model, step.state, outcome, CORRECTIONS)
         after = integrate_step(step, outcome)
         report = report_step(self, step, solution, outcome, after)
-        reduces, many = self.reduces(model), self.projections
+        reduces, many = self.shares_mass_matrix(model), self.projections
         gradient, length = plain(self.gradient), step.system.h
         after, statistics = project(
             model, after, many, self.solver, self.stop, gradient, reduces, length

@@ -19,6 +19,7 @@ from jaxccp.collision.detect import count_stackable_bodies
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.stepper import checked_start
+from jaxccp.model.cut_joints import with_cut_joints
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
 from jaxccp.model.model import MAX_DENSE, Model
 from jaxccp.model.state import State
@@ -104,10 +105,11 @@ class Settings(ConeSettings):
 
     coordinates: Coordinates = "reduced"
     """``"reduced"``: joints that form trees are degrees of freedom and never open; the rows that
-    close loops and set tendon lengths are eliminated. ``"maximal"``: six velocities for every body,
-    and joints are equality rows. The latter are always used without joints and families, and for
-    more than 100 degrees of freedom of rigid bodies, not counting the bodies without joints of
-    large models."""
+    close loops and set tendon lengths are eliminated. ``"maximal"``: six velocities for every rigid
+    body, and joints are equality rows. The latter are always used without joints and families, and
+    for more than 100 degrees of freedom of rigid bodies, not counting the bodies without joints of
+    large models. With families, or implicit in smooth contact, all bodies share one mass matrix in
+    either coordinates; in all other models their masses are kept apart in maximal coordinates."""
     eliminate: bool = True
     """Whether to eliminate the equality rows of joints in maximal coordinates, which leaves
     contacts, limits and other rows with bounds to the solver. False: the solver iterates over all
@@ -117,8 +119,7 @@ class Settings(ConeSettings):
     """``"explicit"``: forces of smooth contacts are those at the start of a step, which must be
     short compared with an impact. ``"implicit"``: they are linear in the velocities at the end of
     the step, with stiffness K and damping R in H = M + h R + h² K; this is stable for any step,
-    with more damping for longer steps. Coordinates are then reduced, with one dense matrix over all
-    velocities."""
+    with more damping for longer steps. All velocities then share one dense matrix."""
 
     mean_velocity: ClassVar[bool] = True
 
@@ -128,30 +129,36 @@ class Settings(ConeSettings):
             raise ValueError(
                 f'smooth_contact must be "explicit" or "implicit", not {self.smooth_contact!r}'
             )
-        if self.smooth_contact == "implicit" and (
-            self.coordinates != "reduced" or not self.eliminate
-        ):
-            raise ValueError(
-                'smooth_contact="implicit" needs coordinates="reduced" and eliminate=True, since '
-                "stiff forces between bodies couple their masses, which maximal coordinates keep "
-                "apart: take these, or explicit contact"
-            )
         if self.coordinates not in get_args(Coordinates):
             raise ValueError(
                 f'coordinates must be "reduced" or "maximal", not {self.coordinates!r}'
             )
 
+    @property
+    def cuts_joints(self) -> bool:
+        """Whether maximal coordinates are asked for."""
+        return self.coordinates == "maximal" or not self.eliminate
+
     def reduces(self, model: Model) -> bool:
         """Tell whether steps of a model are in reduced coordinates."""
-        requested = self.coordinates == "reduced" and self.eliminate
-        return requested and (reduced.reducible(model.topology) or self.is_contact_implicit(model))
+        return not self.cuts_joints and (
+            reduced.reducible(model.topology) or self.is_contact_implicit(model)
+        )
+
+    def shares_mass_matrix(self, model: Model) -> bool:
+        """Tell whether one mass matrix couples the bodies of a model, in either coordinates."""
+        return bool(model.families) or self.is_contact_implicit(model) or self.reduces(model)
 
     def stepping_model(self, model: Model) -> Model:
-        """Return the model as steps use it: with one mass matrix for all rigid bodies if steps are
-        implicit in smooth contact."""
-        if not self.is_contact_implicit(model):
-            return model
-        return model.with_one_mass_matrix()
+        """Return the model as steps use it.
+
+        It has one mass matrix for all rigid bodies if steps are implicit in smooth contact. Its
+        joints are cut if the bodies share a mass matrix in maximal coordinates.
+        """
+        if self.is_contact_implicit(model):
+            model = model.with_one_mass_matrix()
+        cut = self.cuts_joints and self.shares_mass_matrix(model)
+        return with_cut_joints(model) if cut else model
 
     def is_contact_implicit(self, model: Model) -> bool:
         """Tell whether steps are implicit in the forces of smooth contacts.
@@ -165,7 +172,8 @@ class Settings(ConeSettings):
         """
         if self.smooth_contact == "explicit" or model.topology.smooth is None:
             return False
-        topology = model.with_one_mass_matrix().topology
+        cut = with_cut_joints(model) if self.cuts_joints else model
+        topology = cut.with_one_mass_matrix().topology
         if topology.standalone.any() or topology.dofs.count > MAX_DENSE:
             raise ValueError(
                 f'smooth_contact="implicit" takes models of up to {MAX_DENSE} degrees of '

@@ -1,0 +1,166 @@
+"""Maximal coordinates beside flexible bodies and in steps implicit in smooth contact: joints are
+cut into rows of a system with one mass matrix."""
+
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    EulerImplicitProjected,
+    Material,
+    ModelBuilder,
+    Plane,
+    Revolute,
+    SmoothCoefficients,
+    SmoothLaws,
+    Sphere,
+    Spherical,
+    Status,
+    Stop,
+    TendonPath,
+    difference,
+    joint_motion,
+    linearise,
+    position_servo,
+    retract,
+    rollout,
+)
+from jaxccp.ccp import solve
+from jaxccp.dynamics import ReducedDescriptor, describe_step
+from jaxccp.dynamics.steppers.settings import Coordinates
+from tests.families.test_chain import chain
+
+STOP = Stop(1e-11, max_iterations=2000)
+H = 2e-3
+HINGE = (0, 1, 0)
+
+
+def crane(rigid: bool):
+    """Two hinged arms with a limit, dry friction and a servo, from whose tip three masses on
+    springs hang, the lowest above a box that lies on the ground. As no contact has friction, rigid
+    bodies on tendons have the equations of the family."""
+    builder, smooth = ModelBuilder(), Material(friction=0.0)
+    builder.add_shape(0, Plane(), material=smooth)
+    builder.add_solid(Box((0.5, 0.15, 0.1)), 2.0, smooth, position=(0.3, 0, 0.1))
+    upper = builder.add_body(0.5, (1e-3, 4e-3, 4e-3), (0.15, 0, 0.6))
+    lower = builder.add_body(0.3, (1e-3, 2e-3, 2e-3), (0.4, 0, 0.6))
+    limited = Revolute(HINGE, limits=(-1.0, 0.05), damping=0.1, armature=1e-3)
+    builder.add_joint(limited, 0, upper, anchor=(0, 0, 0.6), name="shoulder")
+    rough = Revolute(HINGE, friction=0.05, stiffness=0.5)
+    builder.add_joint(rough, upper, lower, anchor=(0.3, 0, 0.6), name="elbow")
+    builder.add_actuator(position_servo(4.0, 0.1, (-0.5, 0.5)), "elbow")
+    given = chain((0.5, 0, 0.6), 3, (0, 0, -0.16), damping=2.0)
+    if rigid:
+        bodies = [builder.add_body(0.2, (1e-4,) * 3, at) for at in np.asarray(given.position)]
+        for one, other in pairwise(bodies):
+            ends = [(one, (0, 0, 0)), (other, (0, 0, 0))]
+            rest = float(given.length)
+            builder.add_tendon(TendonPath(ends, stiffness=400.0, damping=2.0, rest=rest))
+    else:
+        bodies = builder.add_family(given)
+    builder.add_shape(bodies[-1], Sphere(0.03), material=smooth)
+    builder.add_joint(Spherical(), lower, bodies[0], anchor=(0.5, 0, 0.6))
+    return builder.build(max_contacts=6)
+
+
+@pytest.mark.parametrize("eliminate", [True, False])
+def test_a_flexible_body_hangs_on_cut_joints_as_rigid_bodies_on_tendons_do(eliminate):
+    ends = []
+    for rigid in (False, True):
+        model, state = crane(rigid)
+        stepper = EulerImplicitLinearized(H, coordinates="maximal", eliminate=eliminate, stop=STOP)
+        control = jnp.full((200, 1), -0.2)
+        final, path = rollout(model, state, stepper, 200, controls=control)
+        assert path.report.contacts.max() >= 5
+        assert np.all(path.report.solver.status == Status.CONVERGED)
+        ends.append((final, path.report))
+    (one, report), (other, other_report) = ends
+    np.testing.assert_allclose(one.position, other.position, atol=1e-8)
+    np.testing.assert_allclose(one.velocity, other.velocity, atol=1e-6)
+    scale = np.abs(np.asarray(other_report.reactions)).max()
+    np.testing.assert_allclose(report.reactions, other_report.reactions, atol=1e-6 * scale)
+
+
+def test_joints_of_a_flexible_body_are_closed_after_projection():
+    model, state = crane(rigid=False)
+    stepper = EulerImplicitProjected(H, coordinates="maximal", stop=STOP)
+    _, path = rollout(model, state, stepper, 200)
+    errors = jax.vmap(lambda at: joint_motion(model, at).error)(path.state)
+    assert np.abs(path.state.angular_velocity).max() > 1.0
+    np.testing.assert_allclose(errors, 0.0, atol=1e-10)
+    assert path.state.position[:, -1, 2].min() > 0.2 + 0.03 - 1e-10
+
+
+STIFFNESS, WEIGHT = 1e6, 9.81 * (2.0 + 1.0)
+
+
+def seesaw(spin: float = 0.0):
+    """A ball of smooth contact on a plane, in whose centre a bar is hinged that reaches to the
+    world's vertical slide at its other end."""
+    builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
+    material = Material(friction=0.3, smooth=SmoothCoefficients(STIFFNESS, 20.0, STIFFNESS, 20.0))
+    builder.add_shape(0, Plane(), material=material)
+    ball = builder.add_solid(Sphere(0.1), 2.0, material, position=(0, 0, 0.12))
+    bar = builder.add_body(1.0, (1e-3, 8e-3, 8e-3), (0.15, 0, 0.12), angular_velocity=(0, spin, 0))
+    builder.add_joint(Revolute(HINGE, damping=0.01), ball, bar, anchor=(0, 0, 0.12))
+    return builder.build()
+
+
+def implicit(h: float, coordinates: Coordinates, **settings) -> EulerImplicitLinearized:
+    return EulerImplicitLinearized(
+        h, coordinates=coordinates, smooth_contact="implicit", stop=STOP, **settings
+    )
+
+
+def test_steps_implicit_in_smooth_contact_are_of_first_order_in_either_coordinates():
+    """Steps far longer than a vibration on the ground: the two coordinates differ by the error of
+    the step."""
+    model, state = seesaw(spin=3.0)
+    differences = []
+    for h in (4e-3, 2e-3, 1e-3):
+        ends = [
+            rollout(model, state, implicit(h, coordinates), round(0.2 / h))[0]
+            for coordinates in ("reduced", "maximal")
+        ]
+        differences.append(np.abs(ends[0].position - ends[1].position).max())
+    assert differences[2] < 1e-4
+    assert differences[0] / differences[1] > 1.6 and differences[1] / differences[2] > 1.6
+    iterated, _ = rollout(model, state, implicit(1e-3, "maximal", eliminate=False), 200)
+    np.testing.assert_allclose(iterated.position, ends[1].position, atol=1e-8)
+
+
+def test_a_linearised_step_on_cut_joints_has_the_derivative_of_differences():
+    model, state = crane(rigid=False)
+    stepper = EulerImplicitLinearized(H, coordinates="maximal", stop=STOP)
+    found = linearise(model, state, stepper=stepper)
+    count, step = found.A.shape[1], 1e-6
+
+    @jax.jit
+    @jax.vmap
+    def after(change):
+        moved, _ = stepper.step(model, retract(model, state, change))
+        return difference(model, found.after, moved)
+
+    ends = after(np.concatenate([np.eye(count), -np.eye(count)]) * step)
+    central = (ends[:count] - ends[count:]).T / (2 * step)
+    np.testing.assert_allclose(found.A, central, atol=1e-5 * np.abs(central).max())
+
+
+def test_the_descriptor_of_cut_joints_has_their_rows_and_gives_the_velocities_of_the_step():
+    model, state = crane(rigid=False)
+    stepper = EulerImplicitLinearized(H, coordinates="maximal", eliminate=False, stop=STOP)
+    carry = stepper.init(model, state)
+    blocks = describe_step(stepper, model, carry)
+    assert isinstance(blocks, ReducedDescriptor) and blocks.sizes == (18, 9)
+    np.testing.assert_allclose(blocks.matrix()[:3, :3], 2.0 * np.eye(3), atol=1e-12)
+    bilateral = np.isneginf(blocks.cones.lo) & np.isposinf(blocks.cones.hi)
+    np.testing.assert_array_equal(np.flatnonzero(bilateral), np.arange(5 + 5 + 3))
+    v = blocks.velocities(solve(blocks.problem(), "gradient-newton", stop=STOP).lam)
+    after = stepper.advance(model, carry)[0].state
+    np.testing.assert_allclose(v[:18].reshape(3, 6)[:, :3], after.velocity[1:4], atol=1e-9)
+    np.testing.assert_allclose(v[18:].reshape(3, 3), after.velocity[4:], atol=1e-9)
