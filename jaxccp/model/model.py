@@ -27,8 +27,7 @@ DENSE = 100
 """Largest number of degrees of freedom for which a model has a single dense mass matrix."""
 MAX_DENSE = 300
 """Largest number of degrees of freedom of rigid bodies that share one mass matrix where a method
-needs them in one. The Jacobian of Newton's method takes memory of its third power, 0.2 GB in
-float64."""
+couples all velocities. With more of them bodies without joints are a part of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,12 +263,10 @@ class Model:
     activations: Activations | None = None
     """Activations of the actuators that have one, if any."""
 
-    def with_one_mass_matrix(self) -> "Model":
-        """Return the model with one mass matrix for all rigid bodies, if they have at most
-        :data:`MAX_DENSE` degrees of freedom."""
-        if not self.topology.standalone.any():
-            return self
-        return replace(self, topology=replace(self.topology, dense=MAX_DENSE))
+    def with_dense(self, dense: int) -> "Model":
+        """Return the model with another :attr:`Topology.dense`; 0 keeps all bodies without joints
+        and tendons out of the mass matrix."""
+        return replace(self, topology=replace(self.topology, dense=dense))
 
     def with_recovery_speed(self, speed: float) -> "Model":
         """Return the model with another recovery speed.

@@ -164,12 +164,7 @@ def _method(
         )
     if model.topology.smooth is None:
         refuse("--smooth-contact implicit: no surface of this model is smooth, leave it out")
-    stepper = replace(stepper, smooth_contact=smooth_contact)
-    try:
-        stepper.is_contact_implicit(model)
-    except ValueError as error:
-        refuse(str(error))
-    return stepper
+    return replace(stepper, smooth_contact=smooth_contact)
 
 
 def _progress() -> Progress:

@@ -57,7 +57,8 @@ class ReducedDescriptor:
     cones: Cones
     """Set of the admissible multipliers."""
     sizes: tuple[int, ...] = field(metadata={"static": True})
-    """Number of velocities of the trees, and of each family."""
+    """Number of velocities of the trees, of each family, and of free bodies where they are coupled
+    with these."""
 
     def matrix(self) -> Float[Array, "nv nv"]:
         """Return H as a dense matrix."""

@@ -1,5 +1,6 @@
 """Assembly of the problem of a step in reduced coordinates."""
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,7 +63,7 @@ def assemble(
     velocity = velocities.unwhiten(free_motion.whitened)
     free_twist = velocities.twists(velocity)
     free_bodies = None
-    if topology.standalone.any():
+    if topology.standalone.any() and velocities.free_bodies is None:
         free_bodies = FreeBodies.of(model, state, free_motion.momentum)
         free_twist = free_twist + free_bodies.free_velocity
         before = free_bodies.scatter(before, free_bodies.gather(state.twist))
@@ -147,6 +148,7 @@ def _operators(
     """
     velocities, rows = free_motion.velocities, free_motion.rows
     count, scalar_rows = velocities.count, rows.jacobian[:, 0]
+    shape = math.prod(contact_rows.whitened.shape[:2]), count
     loop_constraints = free_motion.loop_constraints
     # Loop constraints answer each row by itself.
     shared = None
@@ -154,7 +156,7 @@ def _operators(
         shared = SharedCoordinates.of(topology, row_parts(topology, eliminate)[1])
     different = scalar_rows if shared is None else shared.jacobian(scalar_rows)
     whitened = jnp.concatenate(
-        [velocities.whiten(different), contact_rows.whitened[..., :count].reshape(-1, count)]
+        [velocities.whiten(different), contact_rows.whitened[..., :count].reshape(shape)]
     )
     if loop_constraints is not None:
         loop_constraints, whitened = loop_constraints.project_rows(whitened)
@@ -173,7 +175,7 @@ def _operators(
         impulse_rows = contact_rows.whitened
     else:
         # Loop constraints do not affect the part due to the rotation of the bodies.
-        difference = (impulse_rows - contact_rows.whitened)[..., :count].reshape(-1, count)
+        difference = (impulse_rows - contact_rows.whitened)[..., :count].reshape(shape)
         impulse_map = operator(whitened.at[len(different) :].add(difference))
     if free_bodies is None:
         return _Operators(delassus, impulse_map, None, loop_constraints)

@@ -51,7 +51,7 @@ def correct_loop_errors(
 
     start = (zero, jnp.zeros_like(constraints.free_impulses))
     (velocity, impulses), _ = lax.scan(correct, start, None, length=corrections)
-    _trees, *families = system.velocities.split(velocity)
+    families = system.velocities.families(velocity)
     return replace(
         outcome,
         families=tuple(old + new for old, new in zip(outcome.families, families, strict=True)),

@@ -86,7 +86,8 @@ def solve_free_motion(
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
     screws_ = screws(model, state)
-    velocities = Velocities.of(model, state, FrameMap(screws_.bodies(state.position)))
+    tree_map, coupled = FrameMap(screws_.bodies(state.position)), resistance is not None
+    velocities = Velocities.of(model, state, tree_map, free_bodies=coupled)
     step = Step(
         model, state, motion, h, control, reduced=coordinate_rates(model, motion, velocities)
     )
@@ -116,9 +117,10 @@ def solve_free_motion(
     momentum_ = momentum_ + velocities.family_momenta(model, state, h)
     # At the rates of before, which are those that contacts allow; what that leaves cancels.
     rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.rotor_rate[dofs.axes]])
-    before = velocities.twists(
-        jnp.concatenate([rate, *(family_state.v for family_state in state.families)])
-    )
+    parts = [rate, *(family_state.v for family_state in state.families)]
+    if velocities.free_bodies is not None:
+        parts.append(velocities.free_bodies.pull(state.twist))
+    before = velocities.twists(jnp.concatenate(parts))
     half_step_bias = 0.5 * h * momentum_rate(screws_, before, state.position, mass, rate, h)
     free = velocities.whiten(momentum_ - velocities.pull(half_step_bias))
     loop_constraints = None

@@ -108,14 +108,14 @@ class ReducedSystem:
         if self.loop_constraints is not None:
             loop_impulses = self.loop_constraints.impulses(lam)
             all_scalars = all_scalars.at[row_order(linkage).loop_rows].set(loop_impulses)
-        _trees, *families = self.velocities.split(velocity)
+        families = self.velocities.families(velocity)
         return Outcome(
             twist,
             transport_velocity,
             all_scalars,
             self.units.to_world(blocks),
             lever_velocity,
-            tuple(families),
+            families,
             late_momentum,
         )
 

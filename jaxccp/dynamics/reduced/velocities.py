@@ -1,4 +1,4 @@
-"""Velocities of a step: those of the trees, then those of each family."""
+"""Velocities of a step: those of the trees, of each family, and of free bodies."""
 
 from dataclasses import dataclass, replace
 
@@ -8,6 +8,7 @@ import numpy as np
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.reduced.free_body_velocities import FreeBodyMap, FreeBodyRoot, free_body_masses
 from jaxccp.model.family import FrameMap, MassRoot
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -19,22 +20,28 @@ class Velocities:
     """Velocities v = (v_trees, v_family0, …) with J, which has columns for each part, and the root
     L of M̂⁻¹, which has blocks.
 
-    Only rows couple the parts.
+    Only rows couple the parts. The last part may be the twists of free bodies outside the mass
+    matrix of the trees.
     """
 
     maps: tuple[FrameMap, ...]
-    """Columns of J for each part."""
+    """Columns of J for the trees and for each family."""
     roots: tuple[MassRoot, ...] = ()
-    """Blocks of L; a single block if smooth contacts couple the parts."""
+    """Blocks of L for these parts; a single block if smooth contacts couple all parts."""
+    free_bodies: FreeBodyMap | None = None
+    """J of free bodies; None where they are no part of the velocities."""
+    free_root: FreeBodyRoot | None = None
+    """Block of L for free bodies; None where they are none, or coupled."""
 
     @staticmethod
-    def of(model: Model, state: State, trees: FrameMap) -> "Velocities":
+    def of(model: Model, state: State, trees: FrameMap, free_bodies: bool = False) -> "Velocities":
         """Return the velocities of a model, with J and without L.
 
         Args:
             model: the model.
             state: the state.
             trees: columns of J for the degrees of freedom of trees.
+            free_bodies: whether free bodies outside the mass matrix are a part of their own.
         """
         family_of_body, bodies = model.topology.family, len(model.topology.bodies)
         maps = [
@@ -43,7 +50,8 @@ class Velocities:
                 zip(model.families, state.families, strict=True)
             )
         ]
-        return Velocities((trees, *maps))
+        free = free_bodies and model.topology.standalone.any()
+        return Velocities((trees, *maps), free_bodies=FreeBodyMap(model.topology) if free else None)
 
     def with_mass_root(
         self,
@@ -64,18 +72,27 @@ class Velocities:
         """
         pairs = zip(model.families, state.families, strict=True)
         if coupling is not None:
-            blocks = [
-                matrix,
-                *(family.mass_matrix(family_state.q, h) for family, family_state in pairs),
-            ]
-            return replace(self, roots=(MassRoot.of(block_diag(*blocks) + coupling),))
+            blocks = [family.mass_matrix(family_state.q, h) for family, family_state in pairs]
+            if self.free_bodies is not None:
+                blocks.append(free_body_masses(model, state))
+            return replace(self, roots=(MassRoot.of(block_diag(matrix, *blocks) + coupling),))
         roots = [family.root(family_state.q, h) for family, family_state in pairs]
-        return replace(self, roots=(MassRoot.of(matrix), *roots))
+        free_root = None if self.free_bodies is None else FreeBodyRoot.of(model, state)
+        return replace(self, roots=(MassRoot.of(matrix), *roots), free_root=free_root)
+
+    @property
+    def _maps(self) -> tuple[FrameMap | FreeBodyMap, ...]:
+        return self.maps if self.free_bodies is None else (*self.maps, self.free_bodies)
+
+    @property
+    def _roots(self) -> tuple[MassRoot | FreeBodyRoot, ...]:
+        return self.roots if self.free_root is None else (*self.roots, self.free_root)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of velocities of the trees, and of each family."""
-        return tuple(part.count for part in self.maps)
+        """Number of velocities of the trees, of each family, and of free bodies where they are a
+        part."""
+        return tuple(part.count for part in self._maps)
 
     @property
     def count(self) -> int:
@@ -83,19 +100,23 @@ class Velocities:
         return sum(self.sizes)
 
     def split(self, v: Float[Array, "*n nv"]) -> list[Float[Array, "*n k"]]:
-        """Split a vector into the parts of the trees and of each family."""
-        return jnp.split(v, np.cumsum(self.sizes)[:-1], axis=-1) if len(self.maps) > 1 else [v]
+        """Split a vector into the parts of the trees, of each family, and of free bodies."""
+        return jnp.split(v, np.cumsum(self.sizes)[:-1], axis=-1) if len(self.sizes) > 1 else [v]
+
+    def families(self, v: Float[Array, " nv"]) -> tuple[Float[Array, " k"], ...]:
+        """Return the parts of a vector that belong to families."""
+        return tuple(self.split(v)[1 : len(self.maps)])
 
     def twists(self, v: Float[Array, " nv"]) -> Float[Array, "nb 6"]:
         """Return the twists J v of the bodies (linear, angular; world)."""
         return sum_parts(
             part.twists(velocities)
-            for part, velocities in zip(self.maps, self.split(v), strict=True)
+            for part, velocities in zip(self._maps, self.split(v), strict=True)
         )
 
     def pull(self, wrench: Float[Array, "nb 6"]) -> Float[Array, " nv"]:
         """Return Jᵀ f of forces and torques on the bodies, or of momenta."""
-        return concatenated([part.pull(wrench) for part in self.maps])
+        return concatenated([part.pull(wrench) for part in self._maps])
 
     def project_rows(
         self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
@@ -106,24 +127,24 @@ class Velocities:
             rows: rows over the twists of k bodies each.
             bodies: the k bodies of each row [n k].
         """
-        return concatenated([part.project_rows(rows, bodies) for part in self.maps])
+        return concatenated([part.project_rows(rows, bodies) for part in self._maps])
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
         """Return rows J as J L; for momenta p this is Lᵀ p."""
-        if len(self.roots) == 1:
+        if len(self._roots) == 1:
             return self.roots[0].whiten(rows)
-        parts = zip(self.roots, self.split(rows), strict=True)
+        parts = zip(self._roots, self.split(rows), strict=True)
         return concatenated([root.whiten(part) for root, part in parts])
 
     def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return the velocities L w of whitened ones."""
-        if len(self.roots) == 1:
+        if len(self._roots) == 1:
             return self.roots[0].velocities(whitened)
-        parts = zip(self.roots, self.split(whitened), strict=True)
+        parts = zip(self._roots, self.split(whitened), strict=True)
         return concatenated([root.velocities(part) for root, part in parts])
 
     def family_momenta(self, model: Model, state: State, h: Array | float) -> Float[Array, " nv"]:
-        """Return M̂ v⁺ of the families for motion without impulses, and 0 for the trees [N s].
+        """Return M̂ v⁺ of the families for motion without impulses, and 0 for all else [N s].
 
         Args:
             model: the model, with gravity.
@@ -135,7 +156,8 @@ class Velocities:
             f.momentum(family_state.q, family_state.v, model.gravity, h)
             for f, family_state in pairs
         ]
-        return concatenated([jnp.zeros(self.sizes[0], state.position.dtype), *momenta])
+        zeros = [jnp.zeros(size, state.position.dtype) for size in self.sizes]
+        return concatenated([zeros[0], *momenta, *zeros[1 + len(momenta) :]])
 
 
 def concatenated(parts: list[Array]) -> Array:

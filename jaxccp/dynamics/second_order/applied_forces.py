@@ -79,7 +79,8 @@ def applied_forces(
         state.position,
         velocity[: configuration.screws.dofs.count],
     )
-    twist_bias = jnp.where(jnp.asarray(model.topology.free)[:, None], twist_bias, 0.0)
+    in_trees = model.topology.free & ~model.topology.standalone
+    twist_bias = jnp.where(jnp.asarray(in_trees)[:, None], twist_bias, 0.0)
     if model.families or len(linkage.loops) or len(linkage.routing.point_body):
         carried_bias, coordinate_bias, constraint_bias = _rate_biases(
             model, state, velocity, motion
@@ -114,8 +115,9 @@ def applied_forces(
         family.forces(family_state.q, family_state.v, model.gravity)
         for family, family_state in pairs
     ]
+    trees, free_bodies = model.topology.dofs.count, 6 * np.count_nonzero(model.topology.standalone)
     generalised_force = generalised_force + jnp.concatenate(
-        [jnp.zeros(model.topology.dofs.count), *family_forces]
+        [jnp.zeros(trees), *family_forces, jnp.zeros(free_bodies)]
     )
     motions = jnp.zeros(len(linkage.bilateral[0]), velocity.dtype)
     imposed = model.tendons.bilateral_acceleration(state.time)

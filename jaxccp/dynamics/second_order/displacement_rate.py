@@ -23,12 +23,15 @@ def displacement_rate(
         velocity: velocities [m/s, rad/s].
     """
     topology, dofs = model.topology, model.topology.dofs
-    first = dofs.first_axis
-    rotation, spin = (part[:first].reshape(-1, 6)[:, 3:] for part in (displacement, velocity))
-    root_rates = (
-        velocity[:first].reshape(-1, 6).at[:, 3:].set(_rotation_vector_rate(rotation, spin, 1.0))
-    )
-    rate = velocity.at[:first].set(root_rates.reshape(-1))
+    first, free_bodies = dofs.first_axis, 6 * np.count_nonzero(topology.standalone)
+    rate = velocity
+    for twists in (np.arange(first), np.arange(free_bodies) + len(velocity) - free_bodies):
+        if not len(twists):
+            continue
+        rotation, spin = (part[twists].reshape(-1, 6)[:, 3:] for part in (displacement, velocity))
+        body_rates = velocity[twists].reshape(-1, 6)
+        body_rates = body_rates.at[:, 3:].set(_rotation_vector_rate(rotation, spin, 1.0))
+        rate = rate.at[twists].set(body_rates.reshape(-1))
     ball = np.array(topology.linkage.motions, str)[dofs.axes] == "ball"
     balls = np.flatnonzero(ball).reshape(-1, 3)
     if not len(balls):

@@ -92,7 +92,8 @@ class Configuration:
             motion: motion of its joints and tendons.
         """
         trees = screws(model, state)
-        jacobians = Velocities.of(model, state, FrameMap(trees.bodies(state.position)))
+        tree_map = FrameMap(trees.bodies(state.position))
+        jacobians = Velocities.of(model, state, tree_map, free_bodies=True)
         coordinates = coordinate_rates(model, motion, jacobians)
         mass = BodyMass.of(model, state)
         return Configuration(model, state, motion, trees, jacobians, coordinates, mass)

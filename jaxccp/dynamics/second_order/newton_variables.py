@@ -6,6 +6,7 @@ from itertools import combinations
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.operators.factors import Factors, dense_factors
@@ -15,6 +16,10 @@ from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, solve_motio
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
+
+MANY, COLUMNS = 300, 64
+"""Columns of a Jacobian above which so many are computed at once: all of them would take memory of
+their number times that of a step."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +47,10 @@ class NewtonVariables:
             state: a state of it.
         """
         reaches = [family.reach for family in model.families if family.reach is not None]
-        if not reaches or len(reaches) < len(model.families):
+        topology = model.topology
+        if not reaches or len(reaches) < len(model.families) or topology.standalone.any():
             return NewtonVariables(None)
-        topology, pairs = model.topology, _pairs(model)
+        pairs = _pairs(model)
         if (topology.family_frames[pairs].sum(axis=1) > 1).any():
             # A joint between two frames couples velocities that may be far apart in v.
             return NewtonVariables(None)
@@ -98,7 +104,10 @@ class NewtonVariables:
         if self.jacobian is not None:
             return self.jacobian.factorise(product, like)
         identity = jnp.eye(len(like), dtype=like.dtype)
-        return dense_factors(jax.vmap(product, out_axes=1)(identity), symmetric=False)
+        if len(like) <= MANY:
+            return dense_factors(jax.vmap(product, out_axes=1)(identity), symmetric=False)
+        columns = lax.map(product, identity, batch_size=COLUMNS)
+        return dense_factors(columns.T, symmetric=False)
 
 
 def _pairs(model: Model) -> Int[np.ndarray, "k 2"]:

@@ -104,27 +104,25 @@ def rotors_on_families(model: Model) -> Bool[Array, ""] | None:
 
 
 def second_order_model(model: Model, stepper: str) -> Model:
-    """Return the model as steps of second order use it: with one mass matrix for all rigid bodies.
+    """Return the model as steps of second order use it: the masses of bodies without joints are
+    apart.
+
+    Beside a flexible body whose equations are a band, up to 300 of their degrees of freedom share
+    the mass matrix of the trees, which the factors of the band take as its border.
 
     Args:
         model: the model.
         stepper: name of the stepper, for the message.
 
     Raises:
-        ValueError: the model has too many velocities, or rotors along coordinates that families
-            move.
+        ValueError: the model has rotors along coordinates that families move.
     """
-    whole = model.with_one_mass_matrix()
-    if whole.topology.standalone.any():
-        raise ValueError(
-            f"{stepper} solves for the accelerations of all bodies at once, by a matrix of as many "
-            f"rows as rigid bodies have degrees of freedom, and takes up to {MAX_DENSE} of them: "
-            'take "euler" or "projected"'
-        )
     refused = rotors_on_families(model)
     if refused is not None and not trees.is_traced(refused) and refused:
         raise ValueError(
             f"{stepper} has no rotors along coordinates that frames of families move: set their "
             'armature to 0, or take "euler"'
         )
-    return whole
+    if any(family.reach is not None for family in model.families):
+        return model.with_dense(MAX_DENSE)
+    return model.with_dense(0)

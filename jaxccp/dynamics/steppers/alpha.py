@@ -40,7 +40,11 @@ from jaxccp.dynamics.steppers.alpha_sweeps import sweeps
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.actuators.activation import later
-from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
+from jaxccp.model.kinematics.configuration import (
+    count_velocities,
+    integrate_configuration,
+    with_joint_coordinates,
+)
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -81,7 +85,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             state: a state or a carry.
 
         Raises:
-            ValueError: the model has too many velocities, or rotors on families.
+            ValueError: the model has rotors on families.
         """
         model = second_order_model(model, type(self).__name__)
         state = checked_start(model, state)
@@ -92,9 +96,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 with_joint_coordinates(model, state.state), warm_start, state.lag, memory
             )
         dtype = state.position.dtype
-        count = model.topology.dofs.count + sum(
-            len(family_state.v) for family_state in state.families
-        )
+        count = count_velocities(model.topology, state.families)
         warm_start = empty_warm_start(model.topology, dtype)
         still, memory = jnp.zeros(count, dtype), empty_memory(model)
         return AlphaCarry(with_joint_coordinates(model, state), warm_start, still, memory)

@@ -152,35 +152,18 @@ class Settings(ConeSettings):
     def stepping_model(self, model: Model) -> Model:
         """Return the model as steps use it.
 
-        It has one mass matrix for all rigid bodies if steps are implicit in smooth contact. Its
-        joints are cut if the bodies share a mass matrix in maximal coordinates.
+        If steps are implicit in smooth contact, which couples all velocities, those of up to 300
+        degrees of freedom are all in the mass matrix of the trees. Its joints are cut if the bodies
+        share a mass matrix in maximal coordinates.
         """
         if self.is_contact_implicit(model):
-            model = model.with_one_mass_matrix()
+            model = model.with_dense(MAX_DENSE)
         cut = self.cuts_joints and self.shares_mass_matrix(model)
         return with_cut_joints(model) if cut else model
 
     def is_contact_implicit(self, model: Model) -> bool:
-        """Tell whether steps are implicit in the forces of smooth contacts.
-
-        Args:
-            model: the model.
-
-        Raises:
-            ValueError: they are, and the rigid bodies have more degrees of freedom than one mass
-                matrix may have.
-        """
-        if self.smooth_contact == "explicit" or model.topology.smooth is None:
-            return False
-        cut = with_cut_joints(model) if self.cuts_joints else model
-        topology = cut.with_one_mass_matrix().topology
-        if topology.standalone.any() or topology.dofs.count > MAX_DENSE:
-            raise ValueError(
-                f'smooth_contact="implicit" takes models of up to {MAX_DENSE} degrees of '
-                "freedom of rigid bodies: take fewer bodies, or smooth_contact="
-                '"explicit" and shorter steps'
-            )
-        return True
+        """Tell whether steps are implicit in the forces of smooth contacts."""
+        return self.smooth_contact == "implicit" and model.topology.smooth is not None
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
         """Return the carry for the first step of a sequence; given a carry, continue its sequence.

@@ -39,6 +39,17 @@ def root_and_free_bodies(topology: Topology) -> np.ndarray:
     return np.concatenate([topology.dofs.roots, np.flatnonzero(topology.standalone)])
 
 
+def count_velocities(topology: Topology, families: Sequence[FamilyState]) -> int:
+    """Return the number of generalised velocities.
+
+    Args:
+        topology: topology of the model.
+        families: states of the families.
+    """
+    free_bodies = int(np.count_nonzero(topology.standalone))
+    return topology.dofs.count + sum(len(family.v) for family in families) + 6 * free_bodies
+
+
 def split_velocities(
     topology: Topology, families: Sequence[FamilyState], velocity: Float[Array, " nv"]
 ) -> VelocityParts:
