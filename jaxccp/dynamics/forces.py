@@ -3,13 +3,16 @@
 from functools import reduce
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.drag import drag
+from jaxccp.dynamics.rows.damping import damping_coefficients
 from jaxccp.dynamics.rows.row import Step
-from jaxccp.dynamics.rows.servo import applied_wrenches
+from jaxccp.dynamics.rows.servo import applied_wrenches, coordinate_forces, explicit_forces
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.tendons.functions import force_and_slopes
 
 
 def gravity(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"]:
@@ -69,3 +72,18 @@ def total_force(
     parts = [*(force_(model, state, step) for force_ in FORCES), force]
     total = reduce(jnp.add, (part for part in parts if part is not None))
     return jnp.where(jnp.asarray(model.topology.movable)[:, None], total, 0.0)
+
+
+def coordinate_wrenches(step: Step) -> Float[Array, "nb 6"]:
+    """Return the wrench on each body of springs, dampers, force laws and actuators [N, N m], world
+    axes."""
+    axes, linkage = step.model.axes, step.model.topology.linkage
+    damping = axes.damping
+    if linkage.rate_damping:
+        damping, _ = damping_coefficients(axes, step.rate)
+    force = -axes.stiffness * (step.coordinate - axes.rest) - damping * step.rate
+    force = force + coordinate_forces(step, explicit_forces(step))
+    tendon, laws = step.motion.tendon, step.model.tendons.laws
+    law_force = force_and_slopes(laws, tendon.length, tendon.rate, step.state.time)[:, 0]
+    force = force.at[len(linkage.axes) :].add(law_force)
+    return step.body_wrenches(np.arange(force.shape[0]), force)

@@ -9,6 +9,7 @@ from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
+from jaxccp.dynamics.reduced.free_body_velocities import free_body_masses
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows.friction import friction_level
@@ -38,15 +39,15 @@ def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
         state: the pose.
 
     Raises:
-        ValueError: the model has bodies without joints among more than 100 degrees of freedom.
+        ValueError: an array has another shape.
     """
     state = checked_state(model, state)
-    _check_single_mass_matrix(model, "mass_matrix")
     at = Configuration.of(model, state, tree_motion(model, state))
     pairs = zip(model.families, state.families, strict=True)
-    return block_diag(
-        at.inertia(), *(family.mass_matrix(family_state.q, 0.0) for family, family_state in pairs)
-    )
+    blocks = [family.mass_matrix(family_state.q, 0.0) for family, family_state in pairs]
+    if at.jacobians.free_bodies is not None:
+        blocks.append(free_body_masses(model, state))
+    return block_diag(at.inertia(), *blocks)
 
 
 @jitted
@@ -73,10 +74,9 @@ def inverse_dynamics(
         force: applied forces [N] and torques [N m] on the bodies, world axes.
 
     Raises:
-        ValueError: an array has another shape, or see :func:`mass_matrix`.
+        ValueError: an array has another shape.
     """
     state = checked_state(model, state)
-    _check_single_mass_matrix(model, "inverse_dynamics")
     force, control = checked_inputs(model, force, control, state.position.dtype)
     expected = [Dimension.named("velocities", tangent_names(model))]
     acceleration = as_floats("acceleration", acceleration, expected, state.position.dtype)
@@ -97,10 +97,9 @@ def sliding_friction(
             0 it has its full size at any rate but 0, and none there.
 
     Raises:
-        ValueError: see :func:`mass_matrix`.
+        ValueError: an array has another shape.
     """
     state = checked_state(model, state)
-    _check_single_mass_matrix(model, "sliding_friction")
     at = Configuration.of(model, state, tree_motion(model, state))
     step = at.step(0.0)
     width = as_floats("slow", slow, [], step.rate.dtype)
@@ -120,10 +119,9 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
         name: name of a site, or of a body, whose centre of mass is meant then.
 
     Raises:
-        ValueError: the model has neither a site nor a body of that name, or as :func:`mass_matrix`.
+        ValueError: the model has neither a site nor a body of that name.
     """
     state = checked_state(model, state)
-    _check_single_mass_matrix(model, "site_jacobian")
     sites, topology = model.sites, model.topology
     if name in sites.names:
         place = sites.index(name)
@@ -134,14 +132,7 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
         body, arm = body - len(sites.names), jnp.zeros(3, state.position.dtype)
     trees = FrameMap(screws(model, state).bodies(state.position))
     identity = jnp.eye(6, dtype=arm.dtype)[None, None]
-    rows = Velocities.of(model, state, trees).project_rows(identity, np.array([[body]]))
+    velocities = Velocities.of(model, state, trees, free_bodies=True)
+    rows = velocities.project_rows(identity, np.array([[body]]))
     linear, angular = rows[0, :3], rows[0, 3:]
     return jnp.concatenate([linear + cross(angular.T, arm).T, angular])
-
-
-def _check_single_mass_matrix(model: Model, caller: str) -> None:
-    if model.topology.standalone.any():
-        raise ValueError(
-            f"{caller} knows no model with more than 100 degrees of freedom of rigid bodies: leave "
-            "out the bodies that no joint places"
-        )

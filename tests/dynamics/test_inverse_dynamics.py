@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jaxccp
+from jaxccp.dynamics import Acceleration
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -44,11 +45,19 @@ XML = """
 """
 
 
-@pytest.fixture(scope="module")
-def pair():
-    """The model here and in MuJoCo at one random state, with a random acceleration."""
+LOOSE = """<body name="loose{0}" pos="{0} 5 0"><freejoint/>
+      <geom type="box" size=".1 .2 .3" mass="1.{0}" pos=".03 0 .01"/></body>"""
+
+
+@pytest.fixture(scope="module", params=[0, 18])
+def pair(request):
+    """The model here and in MuJoCo at one random state, with a random acceleration; without and
+    beside loose bodies, whose masses are then kept apart."""
     rng = np.random.default_rng(1)
-    here, there = jaxccp.load(XML), mujoco.MjModel.from_xml_string(XML)
+    loose = "".join(LOOSE.format(number) for number in range(request.param))
+    xml = XML.replace("</worldbody>", f"{loose}</worldbody>")
+    here, there = jaxccp.load(xml), mujoco.MjModel.from_xml_string(xml)
+    assert here.model.topology.standalone.sum() == request.param
     data = mujoco.MjData(there)
     data.qpos = there.qpos0
     mujoco.mj_integratePos(there, data.qpos, rng.normal(size=there.nv) * 0.5, 1.0)
@@ -98,17 +107,21 @@ def test_forces_of_an_acceleration(pair) -> None:
 
 def tangent_acceleration(here, state) -> jax.Array:
     """The accelerations under what acts, in tangent coordinates."""
-    found = jaxccp.accelerations(here.model, state, [0.7, -0.4])
-    dofs = here.model.topology.dofs
-    return jnp.concatenate([found.body[dofs.roots].reshape(-1), found.axis[dofs.axes]])
+    return in_tangent_order(here, jaxccp.accelerations(here.model, state, [0.7, -0.4]))
+
+
+def in_tangent_order(here, found: Acceleration) -> jax.Array:
+    """The accelerations along the coordinates that have :func:`jaxccp.tangent_names`."""
+    topology = here.model.topology
+    roots, loose = found.body[topology.dofs.roots], found.body[topology.standalone]
+    return jnp.concatenate([roots.reshape(-1), found.axis[topology.dofs.axes], loose.reshape(-1)])
 
 
 def test_nothing_is_missing_for_what_happens(pair) -> None:
     here, _, _, state, _ = pair
     force = jnp.asarray(np.random.default_rng(0).normal(size=(len(state.position), 6)))
     found = jaxccp.accelerations(here.model, state, [0.7, -0.4], force)
-    dofs = here.model.topology.dofs
-    there = jnp.concatenate([found.body[dofs.roots].reshape(-1), found.axis[dofs.axes]])
+    there = in_tangent_order(here, found)
     missing = jaxccp.inverse_dynamics(here.model, state, there, [0.7, -0.4], force)
     np.testing.assert_allclose(missing, 0.0, atol=1e-10)
 

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
-from jaxccp.dynamics.acceleration import coordinate_wrenches
-from jaxccp.dynamics.forces import total_force
+from jaxccp.dynamics.forces import coordinate_wrenches, total_force
 from jaxccp.dynamics.reduced.bias import twist_rate
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces

@@ -124,13 +124,17 @@ class Configuration:
 
     def momenta(self, velocity: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return M v for velocities v [N s, N m s], or M v̇ for accelerations."""
-        trees, *families = self.jacobians.split(velocity)
+        parts, free_bodies = self.jacobians.split(velocity), self.jacobians.free_bodies
+        families = self.jacobians.families(velocity)
         weightless = jnp.zeros_like(self.model.gravity)
         pairs = zip(self.model.families, self.state.families, families, strict=True)
         family_momenta = [
             family.momentum(family_state.q, v, weightless, 0.0) for family, family_state, v in pairs
         ]
-        return concatenated([self.inertia() @ trees, *family_momenta])
+        momenta = [self.inertia() @ parts[0], *family_momenta]
+        if free_bodies is not None:
+            momenta.append(free_bodies.pull(self.mass.apply(free_bodies.twists(parts[-1]))))
+        return concatenated(momenta)
 
     def closing(self) -> Rows:
         """Return the loop and tendon rows on the bodies; their bias is not meaningful."""

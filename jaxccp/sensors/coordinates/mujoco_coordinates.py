@@ -11,6 +11,11 @@ from jaxccp.dynamics.acceleration import Acceleration
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.linear3 import cross
+from jaxccp.model.kinematics.configuration import (
+    VelocityParts,
+    join_velocities,
+    root_and_free_bodies,
+)
 from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
@@ -165,8 +170,8 @@ class Coordinates:
             ValueError: ``qvel`` has another shape, or the model has flexible bodies.
         """
         topology, places = model.topology, self.places
-        if model.families or topology.standalone.any():
-            raise ValueError("velocities: the model has flexible or many loose bodies")
+        if model.families:
+            raise ValueError("velocities: the model has flexible bodies")
         state = checked_state(model, state)
         tables = {"axis": places.single, "ball": places.ball, "body": places.free}
         counts = places.nq, places.nv
@@ -178,13 +183,13 @@ class Coordinates:
         linear = qvel[address_range(speed, 3)] + cross(
             spin, quaternion.rotate(orientation, self.centre)
         )
-        order = np.argsort(body)
-        root_velocities = jnp.concatenate([linear, spin], axis=1)[order].reshape(-1)
+        twists = jnp.zeros_like(state.twist).at[body].set(jnp.concatenate([linear, spin], axis=1))
         rates = jnp.zeros_like(state.joint_positions)
         rates = rates.at[places.single[2]].set(qvel[places.single[1]])
         _, speed, axis = places.ball
         rates = rates.at[address_range(axis, 3)].set(qvel[address_range(speed, 3)])
-        return jnp.concatenate([root_velocities, rates[topology.dofs.axes]])
+        placed = twists[root_and_free_bodies(topology)], rates[topology.dofs.axes]
+        return join_velocities(topology, VelocityParts(*placed, []))
 
     def forces(
         self, model: Model, state: State, force: Float[Floats, " nv"]
