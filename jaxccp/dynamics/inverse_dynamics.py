@@ -5,11 +5,9 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.reduced.free_body_velocities import free_body_masses
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows.friction import friction_level
@@ -42,12 +40,7 @@ def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
         ValueError: an array has another shape.
     """
     state = checked_state(model, state)
-    at = Configuration.of(model, state, tree_motion(model, state))
-    pairs = zip(model.families, state.families, strict=True)
-    blocks = [family.mass_matrix(family_state.q, 0.0) for family, family_state in pairs]
-    if at.jacobians.free_bodies is not None:
-        blocks.append(free_body_masses(model, state))
-    return block_diag(at.inertia(), *blocks)
+    return Configuration.of(model, state, tree_motion(model, state)).mass_matrix()
 
 
 @jitted

@@ -7,6 +7,7 @@ import pytest
 
 import jaxccp
 from jaxccp.dynamics import Acceleration
+from tests.families.test_chain import chain
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -146,3 +147,19 @@ def test_names_and_lengths_are_checked(pair) -> None:
         jaxccp.site_jacobian(here.model, state, "fot")
     with pytest.raises(ValueError, match="acceleration"):
         jaxccp.inverse_dynamics(here.model, state, [1.0, 2.0])
+
+
+def test_a_rotor_on_a_flexible_body_couples_its_velocities() -> None:
+    """Two masses of 0.2 kg whose distance turns a rotor: M has a n nᵀ on either and −a n nᵀ between
+    them. The force for an acceleration is M times it."""
+    builder = jaxccp.ModelBuilder(gravity=(0, 0, 0))
+    frames = builder.add_family(chain((0, 0, 1), 2, stiffness=0.0))
+    ends = [(frames[0], (0, 0, 0)), (frames[1], (0, 0, 0))]
+    builder.add_tendon(jaxccp.TendonPath(ends, armature=0.7))
+    model, state = builder.build()
+    along = np.outer([0, 0, -1, 0, 0, 1], [0, 0, -1, 0, 0, 1])
+    expected = 0.2 * np.eye(6) + 0.7 * along
+    np.testing.assert_allclose(jaxccp.mass_matrix(model, state), expected, atol=1e-12)
+    acceleration = np.arange(6.0)
+    needed = jaxccp.inverse_dynamics(model, state, acceleration)
+    np.testing.assert_allclose(needed, expected @ acceleration, atol=1e-12)

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.free_body_velocities import free_body_masses
 from jaxccp.dynamics.reduced.free_motion import effective_mass
 from jaxccp.dynamics.reduced.loop_constraints import loop_saddle
 from jaxccp.dynamics.reduced.mass import mass_matrix
@@ -116,25 +118,47 @@ class Configuration:
 
     def inertia(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees, including rotors."""
-        model, mass = self.model, self.mass
-        matrix = mass_matrix(self.screws, self.state.position, mass.mass, mass.inertia)
-        compliant = model.topology.linkage.compliant
-        rates_ = self.coordinates[compliant, : self.screws.dofs.count]
-        return matrix + rates_.T @ (model.axes.armature[compliant, None] * rates_)
+        rates = self.coordinates[self._compliant_coordinates, : self.screws.dofs.count]
+        return self._tree_mass() + rates.T @ (self._armature[:, None] * rates)
+
+    def mass_matrix(self) -> Float[Array, "nv nv"]:
+        """Return M over all velocities, including rotors."""
+        model, state = self.model, self.state
+        pairs = zip(model.families, state.families, strict=True)
+        blocks = [family.mass_matrix(family_state.q, 0.0) for family, family_state in pairs]
+        if self.jacobians.free_bodies is not None:
+            blocks.append(free_body_masses(model, state))
+        rates = self.coordinates[self._compliant_coordinates]
+        return block_diag(self._tree_mass(), *blocks) + rates.T @ (self._armature[:, None] * rates)
 
     def momenta(self, velocity: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return M v for velocities v [N s, N m s], or M v̇ for accelerations."""
-        parts, free_bodies = self.jacobians.split(velocity), self.jacobians.free_bodies
-        families = self.jacobians.families(velocity)
+        trees, free_bodies = self.jacobians.split(velocity)[0], self.jacobians.free_bodies
         weightless = jnp.zeros_like(self.model.gravity)
+        families = self.jacobians.families(velocity)
         pairs = zip(self.model.families, self.state.families, families, strict=True)
         family_momenta = [
             family.momentum(family_state.q, v, weightless, 0.0) for family, family_state, v in pairs
         ]
-        momenta = [self.inertia() @ parts[0], *family_momenta]
+        momenta = [self._tree_mass() @ trees, *family_momenta]
         if free_bodies is not None:
-            momenta.append(free_bodies.pull(self.mass.apply(free_bodies.twists(parts[-1]))))
-        return concatenated(momenta)
+            twist = self.jacobians.twists(velocity)
+            momenta.append(free_bodies.pull(self.mass.apply(twist)))
+        rates = self.coordinates[self._compliant_coordinates]
+        return concatenated(momenta) + (self._armature * (rates @ velocity)) @ rates
+
+    @property
+    def _compliant_coordinates(self) -> np.ndarray:
+        return self.model.topology.linkage.compliant
+
+    @property
+    def _armature(self) -> Float[Array, " k"]:
+        return self.model.axes.armature[self._compliant_coordinates]
+
+    def _tree_mass(self) -> Float[Array, "n n"]:
+        """Return the mass matrix of the trees without rotors."""
+        mass = self.mass
+        return mass_matrix(self.screws, self.state.position, mass.mass, mass.inertia)
 
     def closing(self) -> Rows:
         """Return the loop and tendon rows on the bodies; their bias is not meaningful."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
@@ -156,28 +155,6 @@ def linearise_constraints(
     ]
     tree = jnp.zeros((model.topology.dofs.count,) * 2, root.dtype)
     return coupled + block_diag(tree, *family_parts), saddle
-
-
-def rotor_inertia(model: Model, state: State) -> Float[Array, "nv nv"]:
-    """Return the mass matrix of rotors along tendons and along axes that close loops.
-
-    The mass matrix of the trees includes all other rotors.
-
-    Args:
-        model: the model.
-        state: the state.
-    """
-    linkage, nothing = model.topology.linkage, _zero_displacement(model, state)
-    remaining = np.setdiff1d(linkage.compliant, model.topology.dofs.axes)
-    if not len(remaining):
-        return jnp.zeros((len(nothing),) * 2, nothing.dtype)
-
-    def coordinates(z: Array) -> Array:
-        motion = tree_motion(model, integrate_configuration(model, state, z))
-        return jnp.concatenate([motion.coordinate, motion.tendon.length])[remaining]
-
-    rates = jax.jacfwd(coordinates)(nothing)
-    return rates.T @ (model.axes.armature[remaining, None] * rates)
 
 
 def _lagrangian_gradient(

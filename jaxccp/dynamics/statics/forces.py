@@ -8,11 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import family_energy, potential_energy
-from jaxccp.dynamics.reduced.body_mass import BodyMass
-from jaxccp.dynamics.reduced.mass import mass_matrix
-from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.model.family import Family, FamilyState
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
+from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -146,20 +145,6 @@ def family_stiffness(
     )
 
 
-def masses(model: Model, state: State) -> tuple[Array, ...]:
-    """Return the mass matrix of the trees, then that of each family.
-
-    Args:
-        model: the model.
-        state: the state.
-    """
-    family_parts = [
-        family.mass_matrix(family_state.q, 0.0)
-        for family, family_state in family_states(model, state)
-    ]
-    return tree_mass(model, state), *family_parts
-
-
 def tree_stiffness(model: Model, state: State) -> Float[Array, "n n"]:
     """Return the stiffness matrix of the trees alone.
 
@@ -171,16 +156,13 @@ def tree_stiffness(model: Model, state: State) -> Float[Array, "n n"]:
 
 
 def tree_mass(model: Model, state: State) -> Float[Array, "n n"]:
-    """Return the mass matrix of the trees alone, with the armature of their axes.
+    """Return the mass matrix of the trees alone, including rotors.
 
     Args:
         model: the model.
         state: the state.
     """
-    dofs, body = model.topology.dofs, BodyMass.of(model, state)
-    matrix = mass_matrix(screws(model, state), state.position, body.mass, body.inertia)
-    axes = np.arange(dofs.first_axis, dofs.count)
-    return matrix.at[axes, axes].add(model.axes.armature[dofs.axes])
+    return Configuration.of(model, state, tree_motion(model, state)).inertia()
 
 
 def _zero_displacement(model: Model, state: State) -> Float[Array, " n"]:

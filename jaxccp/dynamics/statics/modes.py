@@ -9,6 +9,7 @@ from jax import lax
 from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.inverse_dynamics import mass_matrix
 from jaxccp.dynamics.statics import constraints, forces
 from jaxccp.math.eigen import eigen
 from jaxccp.math.saddle import Saddle
@@ -62,7 +63,7 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
     """
     forces.check_conservative(model, "modes")
     state = forces.rest_state(model, checked_state(model, state))
-    mass = block_diag(*forces.masses(model, state)) + constraints.rotor_inertia(model, state)
+    mass = mass_matrix(model, state)
     size = len(mass)
     if count is not None and not 1 <= count <= size:
         raise ValueError(f"modes: count must be between 1 and {size}, not {count}")
