@@ -24,6 +24,7 @@ EXAMPLE = ROOT / "examples" / "ten_lines.py"
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:jaxccp|tests|docs|examples|experiments)/[\w./-]*)`")
+MODULE = re.compile(r"`(\w+/[\w/]+\.py)`")
 DOTTED = re.compile(r"`(jaxccp(?:\.\w+)+)")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SHELL = re.compile(r"^```(?:sh|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -66,6 +67,9 @@ def test_named_files_and_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for path in PATH.findall(text):
         assert PLACEHOLDER in path or (ROOT / path).exists(), f"{page.name} names {path}"
+    for path in MODULE.findall(text):
+        found = any((folder / path).exists() for folder in (ROOT, ROOT / "jaxccp"))
+        assert PLACEHOLDER in path or found, f"{page.name} names {path}"
     for name in DOTTED.findall(text):
         # A module may be the adapter of a package that is not there for this Python.
         if not (ROOT / name.replace(".", "/")).with_suffix(".py").exists():

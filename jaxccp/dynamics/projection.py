@@ -14,11 +14,9 @@ from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import reduced
-from jaxccp.dynamics.maximal import assemble
-from jaxccp.math import quaternion
+from jaxccp.dynamics.assemble_system import assemble_system
 from jaxccp.model.family import Family, FrameMap, MassRoot
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
-from jaxccp.model.kinematics.joint_motion import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -32,7 +30,7 @@ def project(
     solver: Solver | str | None = None,
     stop: Stop | None = None,
     gradient: PlainGradient = "always",
-    reduces: bool = False,
+    shares_mass_matrix: bool = False,
     h: Float[Array, ""] | float = 1e-3,
 ) -> tuple[State, Statistics]:
     """Move the bodies as little as possible, by mass, so that constraints on their positions hold.
@@ -49,31 +47,23 @@ def project(
         solver: algorithm for the cone problem; None: "auto".
         stop: stopping criterion of the solver.
         gradient: derivative of a solve that has not converged.
-        reduces: whether to move along the joint coordinates of trees.
+        shares_mass_matrix: whether bodies share a mass matrix, and move along the joints of trees.
         h: elastic bodies are as hard to deform as in a step of this length [s], M + h² K.
 
     Returns:
         The state, and the statistics of the solves: the worst, with the sum of iterations.
     """
-    bare, linked = _without_forces(model, h), model.topology.linkage.linked
+    bare = _without_forces(model, h)
 
     def iterate(at: State, _: None) -> tuple[State, Statistics]:
         contacts = _frictionless(detect(model, at))
-        if reduces:
-            motion = tree_motion(model, at)
-            system = reduced.assemble(bare, _at_rest(at), contacts, 1.0, None, motion, None)
-        else:
-            motion = joint_motion(model, at) if linked else None
-            system = assemble(bare, _at_rest(at), contacts, 1.0, None, motion)
+        system, motion = assemble_system(
+            bare, _at_rest(at), contacts, 1.0, shares_mass_matrix=shares_mass_matrix
+        )
         if motion is not None:
             at = replace(at, joint_positions=motion.coordinate)
         solution = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
-        outcome = system.after(solution.lam)
-        after = (
-            reduced.integrate_poses(model, at, outcome.transport_velocity, 1.0)
-            if reduces
-            else _displace_bodies(model, at, outcome.twist)
-        )
+        after = system.displace(model, at, system.after(solution.lam))
         velocity, spin = state.velocity, state.angular_velocity
         return replace(after, velocity=velocity, angular_velocity=spin), solution.statistics
 
@@ -99,18 +89,7 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
     """
     reduces, state = reduced.reducible(model.topology), checked_state(model, state)
     start = with_joint_coordinates(model, state) if reduces else state
-    return project(model, start, iterations, reduces=reduces)[0]
-
-
-def _displace_bodies(model: Model, state: State, displacement: Float[Array, "nb 6"]) -> State:
-    """Return the state with every body displaced independently of joints."""
-    free = jnp.asarray(model.topology.free)[:, None]
-    orientation = quaternion.multiply(quaternion.exp(displacement[:, 3:]), state.quaternion)
-    return replace(
-        state,
-        position=state.position + displacement[:, :3],
-        quaternion=jnp.where(free, quaternion.normalize(orientation), state.quaternion),
-    )
+    return project(model, start, iterations, shares_mass_matrix=reduces)[0]
 
 
 def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:

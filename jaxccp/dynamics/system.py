@@ -69,6 +69,16 @@ class System(SolvedSystem, Protocol):
         """
         ...
 
+    def displace(self, model: Model, state: State, outcome: Outcome) -> State:
+        """Return the state with its poses moved by the velocities of an outcome for 1 s.
+
+        Args:
+            model: the model.
+            state: the state before.
+            outcome: displacements, as velocities [m/s, rad/s].
+        """
+        ...
+
     def joint_reactions(
         self, model: Model, state: State, outcome: Outcome, wrench: Float[Array, "nb 6"]
     ) -> Float[Array, "nj 6"]:

@@ -18,6 +18,7 @@ from jaxccp.dynamics.maximal.partition import Partition
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import row_reactions
 from jaxccp.dynamics.rows.row import Rows
+from jaxccp.math import quaternion
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
@@ -156,6 +157,22 @@ class MaximalSystem:
             quaternion=orientation,
             velocity=twist[:, :3],
             angular_velocity=carry_spin(model, state.quaternion, orientation, twist[:, 3:]),
+        )
+
+    def displace(self, model: Model, state: State, outcome: Outcome) -> State:
+        """Return the state with every body moved by its twist in an outcome for 1 s.
+
+        Args:
+            model: the model.
+            state: the state before.
+            outcome: displacements, as velocities [m/s, rad/s].
+        """
+        free = jnp.asarray(model.topology.free)[:, None]
+        turned = quaternion.multiply(quaternion.exp(outcome.twist[:, 3:]), state.quaternion)
+        return replace(
+            state,
+            position=state.position + outcome.twist[:, :3],
+            quaternion=jnp.where(free, quaternion.normalize(turned), state.quaternion),
         )
 
     def close_joints(

@@ -1,6 +1,5 @@
 """Reduced coordinates: joints give degrees of freedom in place of equality rows."""
 
-from jaxccp.dynamics.reduced.advance import integrate_poses
 from jaxccp.dynamics.reduced.assembly import assemble
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.model.model import DENSE, Topology
@@ -22,6 +21,5 @@ def reducible(topology: Topology) -> bool:
 __all__ = [
     "ReducedSystem",
     "assemble",
-    "integrate_poses",
     "reducible",
 ]

@@ -11,7 +11,7 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.outcome import Outcome
-from jaxccp.dynamics.reduced.advance import advance
+from jaxccp.dynamics.reduced.advance import advance, integrate_poses
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.constraint_projection import correct_loop_errors
 from jaxccp.dynamics.reduced.free_bodies import FreeBodies
@@ -171,6 +171,16 @@ class ReducedSystem:
             outcome: velocities and impulses of the step.
         """
         return advance(model, state, self, outcome)
+
+    def displace(self, model: Model, state: State, outcome: Outcome) -> State:
+        """Return the state with its poses moved along the velocities of an outcome for 1 s.
+
+        Args:
+            model: the model.
+            state: the state before.
+            outcome: displacements, as velocities [m/s, rad/s].
+        """
+        return integrate_poses(model, state, outcome.transport_velocity, 1.0)
 
     def close_joints(
         self, model: Model, state: State, outcome: Outcome, corrections: int

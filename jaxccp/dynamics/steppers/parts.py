@@ -11,7 +11,7 @@ from jaxccp.ccp.solution import DerivativeStatus, Solution
 from jaxccp.ccp.solve import solve, stop_gradient_unless
 from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics import maximal, reduced
+from jaxccp.dynamics.assemble_system import assemble_system
 from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
 from jaxccp.dynamics.contact.simultaneous_impact import (
@@ -28,7 +28,7 @@ from jaxccp.dynamics.stepper import StepLength, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
 from jaxccp.dynamics.system import System
 from jaxccp.model.actuators.activation import later
-from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
 from jaxccp.model.state_input import checked_state
@@ -100,16 +100,17 @@ def assemble_step(
             model, state, contacts_, carry.smooth, h, settings.is_contact_implicit(model)
         )
         force = smooth.wrenches if force is None else force + smooth.wrenches
-    eliminate = settings.eliminate
-    if settings.shares_mass_matrix(model):
-        motion = tree_motion(model, state)
-        resistance = None if smooth is None else smooth.resistance
-        system = reduced.assemble(
-            model, state, contacts, h, force, motion, control, resistance, eliminate
-        )
-    else:
-        motion = joint_motion(model, state) if model.topology.linkage.linked else None
-        system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
+    system, motion = assemble_system(
+        model,
+        state,
+        contacts,
+        h,
+        force,
+        control,
+        None if smooth is None else smooth.resistance,
+        shares_mass_matrix=settings.shares_mass_matrix(model),
+        eliminate=settings.eliminate,
+    )
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
     warm_start = recall(carry.warm_start, contacts)
