@@ -105,7 +105,8 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
     if system.free_bodies is not None:
         raise ValueError(
             "this system has loose bodies beside its trees and families, whose masses are kept "
-            "apart: build the model with fewer of them"
+            "apart: take a stepper with eliminate=False, for blocks over the twists of bodies, or "
+            "build the model with fewer of them"
         )
     if system.topology.rebounds:
         raise ValueError(

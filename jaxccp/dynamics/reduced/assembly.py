@@ -66,7 +66,8 @@ def assemble(
     if topology.standalone.any() and velocities.free_bodies is None:
         free_bodies = FreeBodies.of(model, state, free_motion.momentum)
         free_twist = free_twist + free_bodies.free_velocity
-        before = free_bodies.scatter(before, free_bodies.gather(state.twist))
+        own = free_bodies.velocities
+        before = before + own.twists(own.pull(state.twist))
 
     linearisation = twist_bias = None
     if topology.rebounds and dofs.jointed.any() and loop_constraints is None:

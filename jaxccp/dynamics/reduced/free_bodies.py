@@ -1,18 +1,18 @@
 """Many free bodies beside mechanisms: six velocities each, whose masses are in no matrix."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import whiten_contacts
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
+from jaxccp.dynamics.reduced.free_body_velocities import FreeBodyMap
 from jaxccp.math import quaternion
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
@@ -28,8 +28,8 @@ class FreeBodies:
     """Twists of these bodies without impulses; zero for all others."""
     impulse_map: BodyDelassus | None
     """Map from impulses of all rows to the bodies; None before :meth:`with_contacts`."""
-    topology: Topology = field(metadata={"static": True})
-    """Topology of the model."""
+    velocities: FreeBodyMap
+    """J of their velocities, their twists one after another."""
 
     @staticmethod
     def of(model: Model, state: State, momentum: Float[Array, "nb 6"]) -> "FreeBodies":
@@ -44,7 +44,8 @@ class FreeBodies:
         root_of_all = inverse_root(model, quaternion.to_matrix(state.quaternion))
         mask = jnp.asarray(topology.standalone, state.position.dtype)
         root = InverseRoot(mask * root_of_all.linear, mask[:, None, None] * root_of_all.angular)
-        return FreeBodies(root, root.apply(root.transpose(momentum)), None, topology)
+        free_velocity = root.apply(root.transpose(momentum))
+        return FreeBodies(root, free_velocity, None, FreeBodyMap(topology))
 
     def whiten(self, contacts: Contacts, jacobian: tuple[Array, Array]) -> Float[Array, "c w 12"]:
         """Return W = J L of contacts on free bodies.
@@ -85,17 +86,5 @@ class FreeBodies:
     def after(self, lam: Float[Array, " n"]) -> Float[Array, " l"]:
         """Return the twists of the free bodies after the impulses ``lam``, in one vector."""
         assert self.impulse_map is not None
-        return self.gather(self.free_velocity + self.root.apply(self.impulse_map.impulse(lam)))
-
-    def gather(self, twist: Float[Array, "nb 6"]) -> Float[Array, " l"]:
-        """Return the twists of the free bodies out of those of all bodies, in one vector."""
-        return twist[np.flatnonzero(self.topology.standalone)].reshape(-1)
-
-    def scatter(self, twist: Float[Array, "nb 6"], velocity: Float[Array, " l"]) -> Array:
-        """Return the twists of all bodies, with those of the free bodies replaced.
-
-        Args:
-            twist: twists of all bodies.
-            velocity: twists of the free bodies, one after another.
-        """
-        return twist.at[np.flatnonzero(self.topology.standalone)].set(velocity.reshape(-1, 6))
+        change = self.root.apply(self.impulse_map.impulse(lam))
+        return self.velocities.pull(self.free_velocity + change)

@@ -133,9 +133,9 @@ class ReducedSystem:
         bodies."""
         count = self.velocities.count
         twist = self.velocities.twists(velocity[:count])
-        return (
-            twist if self.free_bodies is None else self.free_bodies.scatter(twist, velocity[count:])
-        )
+        if self.free_bodies is None:
+            return twist
+        return twist + self.free_bodies.velocities.twists(velocity[count:])
 
     def free(self) -> Float[Array, " nv+l"]:
         """Return the velocities without impulses of the remaining rows, those of free bodies
@@ -143,7 +143,9 @@ class ReducedSystem:
         velocity = self.velocities.unwhiten(self.whitened_free)
         if self.free_bodies is None:
             return velocity
-        return jnp.concatenate([velocity, self.free_bodies.gather(self.free_bodies.free_velocity)])
+        return jnp.concatenate(
+            [velocity, self.free_bodies.velocities.pull(self.free_bodies.free_velocity)]
+        )
 
     def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv+l"]:
         whitened = self.whitened_free + self.impulse_map.impulse(lam)
