@@ -16,7 +16,7 @@ from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.assemble_system import assemble_system
 from jaxccp.model.family import Family, FrameMap, MassRoot
-from jaxccp.model.kinematics.configuration import with_joint_coordinates
+from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -32,11 +32,12 @@ def project(
     gradient: PlainGradient = "always",
     shares_mass_matrix: bool = False,
     h: Float[Array, ""] | float = 1e-3,
+    velocity: Float[Array, " nv"] | None = None,
 ) -> tuple[State, Statistics]:
     """Move the bodies as little as possible, by mass, so that constraints on their positions hold.
 
     Joints and tendons of given length are closed, limits hold and rigid contacts do not penetrate;
-    velocities are unchanged. One iteration is a step of length 1 s of bodies at rest without forces
+    twists are unchanged. One iteration is a step of length 1 s of bodies at rest without forces
     that undoes all errors at once: its velocities are the displacements, and its tolerance is in m.
     The next iteration undoes the errors that remain (Gauss–Newton).
 
@@ -49,6 +50,8 @@ def project(
         gradient: derivative of a solve that has not converged.
         shares_mass_matrix: whether bodies share a mass matrix, and move along the joints of trees.
         h: elastic bodies are as hard to deform as in a step of this length [s], M + h² K.
+        velocity: generalised velocities of the result, of bodies that share a mass matrix; None:
+            bodies keep their twists.
 
     Returns:
         The state, and the statistics of the solves: the worst, with the sum of iterations.
@@ -63,9 +66,14 @@ def project(
         if motion is not None:
             at = replace(at, joint_positions=motion.coordinate)
         solution = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
-        after = system.displace(model, at, system.after(solution.lam))
-        velocity, spin = state.velocity, state.angular_velocity
-        return replace(after, velocity=velocity, angular_velocity=spin), solution.statistics
+        outcome = system.after(solution.lam)
+        if velocity is not None:
+            displacement = outcome.transport_velocity
+            after = integrate_configuration(model, at, displacement, velocity)
+        else:
+            after = system.displace(model, at, outcome)
+            after = replace(after, velocity=state.velocity, angular_velocity=state.angular_velocity)
+        return after, solution.statistics
 
     if iterations == 1:  # a loop of one would be traced, differentiated and compiled as a loop
         return iterate(state, None)

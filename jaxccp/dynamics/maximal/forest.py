@@ -38,11 +38,6 @@ class Forest(ByContent):
         """Number of places in all steps."""
         return self.bodies.size
 
-    def parent_bodies(self) -> np.ndarray:
-        """Return the parent of the body at each place; the number of bodies if it has none [steps
-        w]."""
-        return np.append(self.bodies.reshape(-1), self.total[0])[self.parents]
-
 
 @dataclass(frozen=True)
 class Edge:

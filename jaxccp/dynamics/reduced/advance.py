@@ -131,10 +131,13 @@ def integrate_poses(
         h: time [s].
     """
     topology, bodies = model.topology, root_and_free_bodies(model.topology)
+    jointed = topology.dofs.jointed[bodies]
+    if jointed.all():
+        return integrate_configuration(model, state, h * velocity)
     spin = split_velocities(topology, state.families, velocity).bodies[:, 3:]
     before = state.quaternion[bodies]
-    torque_free = rotate_freely(model.bodies.inertia[bodies], before, spin, h)
-    constant_spin = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), before))
-    jointed = jnp.asarray(topology.dofs.jointed)[bodies][:, None]
-    orientation = jnp.where(jointed, constant_spin, torque_free)
+    orientation = rotate_freely(model.bodies.inertia[bodies], before, spin, h)
+    if jointed.any():
+        constant_spin = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), before))
+        orientation = jnp.where(jnp.asarray(jointed)[:, None], constant_spin, orientation)
     return integrate_configuration(model, state, h * velocity, orientation=orientation)

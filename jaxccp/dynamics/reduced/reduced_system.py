@@ -11,7 +11,7 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.outcome import Outcome
-from jaxccp.dynamics.reduced.advance import advance, integrate_poses
+from jaxccp.dynamics.reduced.advance import advance
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.constraint_projection import correct_loop_errors
 from jaxccp.dynamics.reduced.free_bodies import FreeBodies
@@ -21,6 +21,7 @@ from jaxccp.dynamics.reduced.tree_reaction import tree_reactions
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.reduced.velocity_rows import row_parts
 from jaxccp.dynamics.rows.row import Rows
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -182,7 +183,7 @@ class ReducedSystem:
             state: the state before.
             outcome: displacements, as velocities [m/s, rad/s].
         """
-        return integrate_poses(model, state, outcome.transport_velocity, 1.0)
+        return integrate_configuration(model, state, outcome.transport_velocity)
 
     def close_joints(
         self, model: Model, state: State, outcome: Outcome, corrections: int

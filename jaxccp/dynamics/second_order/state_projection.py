@@ -43,8 +43,9 @@ def project_state(
     Returns:
         The state, its velocities, and the statistics of the solve.
     """
-    after, statistics = project(model, state, 1, solver, stop, plain(gradient), True, h)
-    after = integrate_configuration(model, after, jnp.zeros_like(velocity), velocity)
+    after, statistics = project(
+        model, state, 1, solver, stop, plain(gradient), True, h, velocity=velocity
+    )
     linkage, order = model.topology.linkage, row_order(model.topology.linkage)
     if not len(order.loop_rows):
         return after, velocity, statistics
