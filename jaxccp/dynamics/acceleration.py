@@ -50,8 +50,9 @@ def accelerations(
         force: applied force [N] and torque [N m] on each body, world axes.
 
     Raises:
-        ValueError: an array has another shape, or there are rotors along coordinates that flexible
-            bodies move.
+        ValueError: an array has another shape; or there is armature along a coordinate that a
+            flexible body moves, and the model was built without. Within ``jit`` the latter is not
+            seen, and the inertia of such a rotor is left out.
     """
     state = checked_state(model, state)
     model = second_order_model(model, "accelerations")
@@ -75,7 +76,7 @@ def _accelerations(
 def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
     """Return the mean acceleration of each body between two states [m/s², rad/s²].
 
-    Unlike :func:`accelerations` it includes contacts, limits and dry friction, whose impulses
+    Unlike :func:`accelerations` it includes hard contacts, limits and dry friction, whose impulses
     change the velocities within a step.
 
     Args:
@@ -86,7 +87,7 @@ def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
         Accelerations of the centres of mass [m/s²] and angular accelerations [rad/s²], world axes.
 
     Raises:
-        ValueError: the two states have different shapes.
+        ValueError: the two states have different numbers of bodies.
     """
     as_floats("after.velocity", after.velocity, before.velocity.shape)
     passed = after.time - before.time

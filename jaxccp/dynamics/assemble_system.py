@@ -32,13 +32,19 @@ def assemble_system(
         h: length of the step [s].
         force: applied force [N] and torque [N m] on each body, world axes, or None.
         control: control of each actuator, 0 when None.
-        resistance: resistance of the smooth contacts whose forces are in ``force``, or None.
+        resistance: resistance of the smooth contacts whose forces are in ``force``, or None; only
+            for bodies that share a mass matrix.
         shares_mass_matrix: whether one mass matrix couples the bodies along the joints of trees;
             if not, each body has its own, and all joints are rows.
-        eliminate: whether to solve beforehand for the equality rows of joints.
+        eliminate: whether to solve beforehand for equality rows: those of loops and of tendons of
+            given length beside trees, those of all joints without trees.
 
     Returns:
-        The problem, and the motion of joints and tendons, None for a model without them.
+        The problem, and the motion of joints and tendons; None for a model without them whose
+        bodies do not share a mass matrix.
+
+    Raises:
+        ValueError: the model has families, and its bodies do not share a mass matrix.
     """
     if shares_mass_matrix:
         motion = tree_motion(model, state)

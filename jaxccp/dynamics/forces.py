@@ -1,4 +1,5 @@
-"""Applied forces on the bodies, summed; a new kind is a function and a line in FORCES."""
+"""Applied forces on the bodies, summed; a new kind is a function and a line in FORCES. Forces along
+coordinates are those of :func:`coordinate_wrenches`."""
 
 from functools import reduce
 
@@ -45,7 +46,7 @@ def actuation(model: Model, state: State, step: Step | None) -> Float[Array, "nb
     Args:
         model: the model.
         state: unused.
-        step: motion along the joints; None where nothing acts along them.
+        step: motion along the joints; None leaves these forces out.
     """
     has_actuation = model.topology.linkage.actuators or model.tendons.has_force_laws
     return applied_wrenches(step) if step is not None and has_actuation else None
@@ -63,7 +64,7 @@ def total_force(
     Args:
         model: the model.
         state: poses and velocities.
-        step: motion along the joints; None where nothing acts along them.
+        step: motion along the joints, for motors and force laws; None leaves these out.
         force: applied force [N] and torque [N m] on each body, or None.
 
     Returns:

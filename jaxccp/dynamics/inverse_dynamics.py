@@ -54,10 +54,11 @@ def inverse_dynamics(
     """Return the generalised forces that an acceleration needs in addition to the forces that act
     [N, N m].
 
-    Gravity, the fluid, springs, dampers, rotors, actuators and applied forces act, as in
-    :func:`jaxccp.accelerations`; the accelerations of that function need no additional force.
-    Contacts, limits, dry friction and closed loops do not act. This is MuJoCo's ``qfrc_inverse``
-    without constraints.
+    Gravity, the fluid, springs, dampers, rotors, actuators, smooth contacts and applied forces act,
+    as in :func:`jaxccp.accelerations`. Hard contacts, limits, dry friction and closed loops do not
+    act: without loops the accelerations of that function need no additional force. Joints are taken
+    to be where ``state.joint_positions`` has them. This is MuJoCo's ``qfrc_inverse`` without
+    constraints.
 
     Args:
         model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
@@ -112,7 +113,8 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
         name: name of a site, or of a body, whose centre of mass is meant then.
 
     Raises:
-        ValueError: the model has neither a site nor a body of that name.
+        ValueError: the model has neither a site nor a body of that name, or an array has another
+            shape.
     """
     state = checked_state(model, state)
     sites, topology = model.sites, model.topology

@@ -37,9 +37,10 @@ def project(
     """Move the bodies as little as possible, by mass, so that constraints on their positions hold.
 
     Joints and tendons of given length are closed, limits hold and rigid contacts do not penetrate;
-    twists are unchanged. One iteration is a step of length 1 s of bodies at rest without forces
-    that undoes all errors at once: its velocities are the displacements, and its tolerance is in m.
-    The next iteration undoes the errors that remain (Gauss–Newton).
+    twists are unchanged unless ``velocity`` is given. One iteration is a step of length 1 s of
+    bodies at rest without forces that undoes all errors at once: its velocities are the
+    displacements, and its tolerance is in m. The next iteration undoes the errors that remain
+    (Gauss–Newton).
 
     Args:
         model: the model.
@@ -50,11 +51,14 @@ def project(
         gradient: derivative of a solve that has not converged.
         shares_mass_matrix: whether bodies share a mass matrix, and move along the joints of trees.
         h: elastic bodies are as hard to deform as in a step of this length [s], M + h² K.
-        velocity: generalised velocities of the result, of bodies that share a mass matrix; None:
-            bodies keep their twists.
+        velocity: generalised velocities of the result [m/s, rad/s], only for bodies that share a
+            mass matrix; None: bodies keep their twists.
 
     Returns:
         The state, and the statistics of the solves: the worst, with the sum of iterations.
+
+    Raises:
+        ValueError: the model has families, and its bodies do not share a mass matrix.
     """
     bare = _without_forces(model, h)
 
@@ -94,6 +98,9 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
         model: the model.
         state: the initial state.
         iterations: number of Gauss–Newton iterations.
+
+    Raises:
+        ValueError: the state's arrays have other shapes.
     """
     reduces, state = reduced.reducible(model.topology), checked_state(model, state)
     start = with_joint_coordinates(model, state) if reduces else state
@@ -154,13 +161,20 @@ class _UnforcedFamily(Family):
 
 
 def _at_rest(state: State) -> State:
-    """Return the state at rest, its time 1 s earlier: the step of 1 s then ends at the time of
-    ``state``."""
+    """Return the state at rest, families included, its time 1 s earlier: the step of 1 s then ends
+    at the time of ``state``."""
     velocity, spin, rotors = jax.tree.map(
         jnp.zeros_like, (state.velocity, state.angular_velocity, state.rotors)
     )
-    time = state.time - 1.0
-    return replace(state, velocity=velocity, angular_velocity=spin, rotors=rotors, time=time)
+    families = tuple(replace(family, v=jnp.zeros_like(family.v)) for family in state.families)
+    return replace(
+        state,
+        velocity=velocity,
+        angular_velocity=spin,
+        rotors=rotors,
+        families=families,
+        time=state.time - 1.0,
+    )
 
 
 def _frictionless(contacts: Contacts) -> Contacts:

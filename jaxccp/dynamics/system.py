@@ -49,7 +49,7 @@ class System(SolvedSystem, Protocol):
 
         Impulses act along the rows at the start of the step. Each correction reduces the errors by
         a factor of about h ω, ω being the angular velocity (SHAKE, Ryckaert, Ciccotti & Berendsen,
-        J. Comput. Phys. 23, 1977).
+        J. Comput. Phys. 23, 1977). Nothing changes if the rows are not eliminated.
 
         Args:
             model: the model.
@@ -60,7 +60,8 @@ class System(SolvedSystem, Protocol):
         ...
 
     def advance(self, model: Model, state: State, outcome: Outcome) -> State:
-        """Return the state after the step: its velocities, and the poses to which they lead.
+        """Return the state after the step: its velocities, and the poses to which they lead. Time,
+        activations and rates of rotors stay as they were.
 
         Args:
             model: the model.
@@ -70,7 +71,8 @@ class System(SolvedSystem, Protocol):
         ...
 
     def displace(self, model: Model, state: State, outcome: Outcome) -> State:
-        """Return the state with its poses moved by the velocities of an outcome for 1 s.
+        """Return the state with its poses moved by the velocities of an outcome for 1 s; its own
+        velocities have no meaning then.
 
         Args:
             model: the model.
@@ -91,6 +93,7 @@ class System(SolvedSystem, Protocol):
             model: the model.
             state: the state before the step.
             outcome: velocities and impulses of the step.
-            wrench: wrenches of the contacts on the bodies [N, N m].
+            wrench: mean wrenches on the bodies of contacts, and of smooth contacts beyond those
+                that are applied forces of the step [N, N m].
         """
         ...

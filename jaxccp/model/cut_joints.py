@@ -8,9 +8,10 @@ from jaxccp.model.model import Model
 
 
 def with_cut_joints(model: Model) -> Model:
-    """Return the model with six degrees of freedom for every rigid body.
+    """Return the model with six degrees of freedom for every rigid body that moves.
 
-    No joint is part of a tree then: the rows of all joints are those of closed loops.
+    No joint is part of a tree then: the rows of all joints are those of closed loops. A model in
+    which no joint is part of a tree is returned as it is.
 
     Args:
         model: the model.

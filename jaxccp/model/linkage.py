@@ -37,6 +37,8 @@ class Linkage(ByContent):
     """The tendons."""
     compliant: np.ndarray
     """Coordinates with stiffness, damping, armature or a force law."""
+    rotors: np.ndarray
+    """Coordinates with armature."""
     lower: np.ndarray
     """Coordinates with a lower limit."""
     upper: np.ndarray

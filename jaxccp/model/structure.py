@@ -216,6 +216,7 @@ def _linkage(model: Model, asked: _Asked) -> Linkage:
     return replace(
         linkage,
         compliant=np.union1d(linkage.compliant, np.union1d(resisting, rated)),
+        rotors=np.union1d(linkage.rotors, asked.of("axes", "armature")),
         lower=np.union1d(linkage.lower, asked.of("axes", "lower")),
         upper=np.union1d(linkage.upper, upper[~ball[upper]]),
         balls=np.union1d(linkage.balls, upper[ball[upper]]),

@@ -26,6 +26,8 @@ from jaxccp import (
     TendonPath,
     forward_kinematics,
     joint_motion,
+    rollout,
+    with_structure,
 )
 from jaxccp.dynamics import STEPPERS, AdaptiveStatus, rollout_adaptive
 from jaxccp.dynamics.steppers.alpha_carry import Coefficients
@@ -391,24 +393,49 @@ def test_runge_kutta_refuses_what_may_jump() -> None:
         STEPPERS["rk4"]().init(*builder.build())
 
 
-def test_rotors_on_families_are_refused() -> None:
-    """By an exception; by the status of a program that takes the model as an argument."""
-    builder = ModelBuilder(gravity=(0, 0, -G))
+def tied(armature: float, arm: bool = False) -> tuple[Model, State]:
+    """Two masses of 0.2 kg, one of which hangs on a cord of stiffness CORD, 0.1 m too short; from
+    the world, or from a sliding block of 0.5 kg."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
     chain = Chain(
-        jnp.array([[0, 0, 0], [0.1, 0, 0]]), jnp.full(2, 0.2), *map(jnp.asarray, (*SPRUNG, 0.1))
+        jnp.array([[0, 0, 0], [0.1, 0, 0]]), jnp.full(2, 0.2), *map(jnp.asarray, (0.0, 0.0, 0.1))
     )
     frames = builder.add_family(chain)
-    cord = TendonPath([(0, (0, 0.5, 0)), (frames[0], (0, 0, 0))], stiffness=CORD, rest=0.4)
-    builder.add_tendon(cord, name="cord")
-    model, state = builder.build()
+    end: tuple = (0, (0, 0.5, 0))
+    if arm:
+        block = builder.add_body(0.5, (1e-3,) * 3, (0, 0.5, 0))
+        builder.add_joint(Prismatic((0, 1, 0)), 0, block, (0, 0.5, 0))
+        end = (block, (0, 0, 0))
+    ends = [end, (frames[0], (0, 0, 0))]
+    builder.add_tendon(TendonPath(ends, stiffness=CORD, rest=0.4, armature=armature), name="cord")
+    return builder.build()
+
+
+@pytest.mark.parametrize(("stepper", "arm"), [("rk4", False), ("trapezoidal", True)])
+def test_rotors_turn_with_families(stepper: str, arm: bool) -> None:
+    """The stretch of the cord is 0.1 cos(ω t), ω² = CORD / (m + a), m being the reduced mass of
+    both ends."""
+    model, state = tied(0.3, arm)
+    final, _ = rollout(model, state, STEPPERS[stepper](1e-3), 100)
+    mass = 1 / (1 / 0.2 + (1 / 0.5 if arm else 0.0))
+    stretch = 0.1 * np.cos(np.sqrt(CORD / (mass + 0.3)) * 0.1)
+    moved = final.position[1, 1] - (final.position[3, 1] - 0.5 if arm else 0.0)
+    assert abs(stretch - 0.1) > 0.02
+    np.testing.assert_allclose(0.1 - moved, stretch, atol=1e-5)
+
+
+def test_rotors_that_a_model_was_built_without_are_refused() -> None:
+    """By an exception; by the status of a program that takes the model as an argument."""
+    model, state = tied(0.0)
     step = jax.jit(RungeKutta4().step)
     heavy = replace(model, axes=replace(model.axes, armature=jnp.ones(len(model.axes.armature))))
-    with pytest.raises(ValueError, match="no rotors along coordinates that frames of families"):
+    with pytest.raises(ValueError, match="the model was built without"):
         RungeKutta4().init(heavy, state)
     for each, status in ((model, Status.CONVERGED), (heavy, Status.INFEASIBLE)):
         after, report = step(each, state)
         assert report.solver.status == status
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
+    RungeKutta4().init(with_structure(heavy, {"axes.armature": None}), state)
 
 
 # Steps of their own length

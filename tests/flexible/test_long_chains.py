@@ -43,7 +43,7 @@ def test_its_equations_are_those_of_the_whole_and_near_the_diagonal(hung) -> Non
     """Joints that turn with the end of a cable hold its twist, which nothing moves, too."""
     model, state = hung
     sought = NewtonVariables.of(model, state)
-    arrow = sought.jacobian
+    arrow = sought.band
     assert arrow is not None and sought.multipliers == 12
     noise = jax.random.normal(jax.random.key(2), (arrow.border - 12 + arrow.chain,))
 
@@ -71,7 +71,7 @@ def test_its_derivative_is_that_of_differences() -> None:
     nodes = np.linspace(np.zeros(3), np.array([1.0, 0.2, 0]), 18)
     builder.add_cable(nodes, 5e-3, 1e7, 1000.0, damping=0.01, pinned=[0])
     model, state = builder.build()
-    assert NewtonVariables.of(model, state).jacobian is not None
+    assert NewtonVariables.of(model, state).band is not None
 
     def seen(across: jax.Array) -> jax.Array:
         end = swung(model, state, across)

@@ -108,7 +108,7 @@ def contact_data(
     """Return the contacts of a step as data.
 
     Args:
-        contacts: the contacts given to :func:`jaxccp.dynamics.maximal.assemble`.
+        contacts: the contacts that the problem was assembled from.
         system: the step's problem.
         solution: the solution of that problem.
         impulses: the contacts' impulses in world axes, of that solution.

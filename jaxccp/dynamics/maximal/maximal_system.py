@@ -36,7 +36,7 @@ class MaximalSystem:
     """The problem's r without impacts [m/s]; None if no closed contact is simultaneous with an
     impact."""
     delassus: BodyDelassus
-    """Delassus operator of the problem's rows on bodies without joints."""
+    """Delassus operator of the problem's rows, as if no rows were eliminated."""
     impulse_map: BodyDelassus
     """The same rows as a map from impulses to the bodies, which rotate until their time of impact.
     """
@@ -47,8 +47,8 @@ class MaximalSystem:
     root: InverseRoot
     """L of the bodies at the start of the step."""
     free_velocity: Float[Array, "nb 6"]
-    """V + h M⁻¹ f: twists (linear, angular; world) without contact; they satisfy the eliminated
-    rows."""
+    """Twists (linear, angular; world) without contacts and other remaining rows: V + h M⁻¹ f and
+    the impulses of the eliminated rows, which they satisfy."""
     rows: Rows
     """All scalar rows."""
     free_impulses: Float[Array, " m"]
@@ -72,13 +72,11 @@ class MaximalSystem:
                 at(self.problem, lam)
                 for at in (self.action.weight_by_remaining_time, self.action.weight_by_lever_time)
             )
-            all_scalars, equality_impulses = jax.vmap(self._velocity_change)(
+            changes, equality_impulses = jax.vmap(self._velocity_change)(
                 jnp.stack([lam, early, lever_change])
             )
-            (change, transport_change, lever_change), equality_impulse = (
-                all_scalars,
-                equality_impulses[0],
-            )
+            change, transport_change, lever_change = changes
+            equality_impulse = equality_impulses[0]
             transport_velocity = self.free_velocity + self.root.apply(transport_change)
             twist = self.free_velocity + self.root.apply(change)
             twist = twist + self._angular_correction(change, transport_change, lever_change)

@@ -80,7 +80,7 @@ def _late_angular_momentum(
 
     See :meth:`jaxccp.dynamics.maximal.MaximalSystem.after`.
     """
-    free = system.free()
+    free = system.velocities_without_impulses()
     change = (outcome.twist - system.twists(free))[:, :3]
     transport_change = system.twists(outcome.transport_velocity - free)[:, :3]
     assert outcome.lever_velocity is not None

@@ -19,8 +19,8 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FreeBodies:
-    """Bodies without joints (:attr:`jaxccp.model.Topology.standalone`), if they are too many for
-    one mass matrix; they only interact through contacts."""
+    """Bodies without joints (:attr:`jaxccp.model.Topology.standalone`), if all rigid bodies
+    together are too many for one mass matrix; they only interact through contacts."""
 
     root: InverseRoot
     """L of these bodies; zero for all others."""
@@ -83,7 +83,7 @@ class FreeBodies:
         impulse_map = replace(delassus, contact_rows=impulse_rows)
         return replace(self, impulse_map=impulse_map), delassus
 
-    def after(self, lam: Float[Array, " n"]) -> Float[Array, " l"]:
+    def after(self, lam: Float[Array, " n"]) -> Float[Array, " 6*l"]:
         """Return the twists of the free bodies after the impulses ``lam``, in one vector."""
         assert self.impulse_map is not None
         change = self.root.apply(self.impulse_map.impulse(lam))

@@ -41,7 +41,7 @@ class FreeMotion:
     whitened: Float[Array, " nv"]
     """L⁻¹ v of the velocities v at the end of the step."""
     before: Float[Array, "nb 6"]
-    """Twists of the bodies at the start of the step."""
+    """Twists of the bodies at the start of the step; 0 for free bodies with masses apart."""
     mass: BodyMass
     """Mass operator of the bodies."""
     momentum: Float[Array, "nb 6"]
@@ -53,9 +53,11 @@ class FreeMotion:
     rows: Rows
     """Rows that remain in the problem."""
     loop_and_tendon_rows: Rows | None
-    """Rows of loops and tendons in maximal coordinates; None without any."""
+    """All scalar rows of joints that close loops and of tendons, over the twists of bodies; None
+    without any."""
     loop_constraints: LoopConstraints | None
-    """Rigid loops, whose rows the velocities satisfy already; None without any."""
+    """Rows of loops and tendons of given length, which the velocities satisfy already; None without
+    any, or if they are not eliminated."""
 
 
 def solve_free_motion(

@@ -1,4 +1,4 @@
-"""The problem of a step over the degrees of freedom of trees: a small dense mass matrix."""
+"""The problem of a step over generalised velocities, most of which share a mass matrix."""
 
 from dataclasses import dataclass, field
 
@@ -46,11 +46,11 @@ class ReducedSystem:
     impulse_map: WhitenedDelassus | RepeatedDelassus
     """W and E as a map from impulses to velocities: bodies rotate until their time of impact."""
     velocities: Velocities
-    """Velocities of the trees, then of each family: J and L."""
+    """J and L of the trees, of each family, and of free bodies if smooth contacts couple them."""
     whitened_free: Float[Array, " nv"]
     """L⁻¹ v of the velocities v without impulses of the remaining rows."""
     free_bodies: FreeBodies | None
-    """Bodies outside the mass matrix, if any."""
+    """Free bodies whose masses are apart; None if there are none, or ``velocities`` has them."""
     mass: BodyMass
     """Mass operator of the bodies."""
     momentum: Float[Array, "nb 6"]
@@ -69,13 +69,14 @@ class ReducedSystem:
     compliant: Rows
     """Scalar rows that are in M̂."""
     loop_and_tendon_rows: Rows | None
-    """Scalar rows of joints that close loops and of tendons, on the bodies."""
+    """All scalar rows of joints that close loops and of tendons, over the twists of bodies; None
+    without any."""
     impact_linearisation: ImpactTimeLinearisation | None
-    """Motion of the trees until they are hit. None if no impulse on them is late, or if there are
-    loops; then J and M̂ are those at the start of the step."""
+    """Motion of the trees until they are hit. None if no impulse on them is late, or if rows of
+    loops are eliminated; then J and M̂ are those at the start of the step."""
     loop_constraints: LoopConstraints | None
     """Loop and tendon rows, which are eliminated: the velocities of all other rows satisfy them.
-    None if there are none."""
+    None if there are none, or they are not eliminated."""
     topology: Topology = field(metadata={"static": True})
     """Topology of the model."""
     eliminate: bool = field(metadata={"static": True})
@@ -129,7 +130,7 @@ class ReducedSystem:
             scalars[row_order(self.topology.linkage).loop_and_tendon_rows], len(self.momentum)
         )
 
-    def twists(self, velocity: Float[Array, " nv+l"]) -> Float[Array, "nb 6"]:
+    def twists(self, velocity: Float[Array, " nv+6*l"]) -> Float[Array, "nb 6"]:
         """Return the twists of all bodies; ``velocity`` has those of trees, families, then free
         bodies."""
         count = self.velocities.count
@@ -138,7 +139,7 @@ class ReducedSystem:
             return twist
         return twist + self.free_bodies.velocities.twists(velocity[count:])
 
-    def free(self) -> Float[Array, " nv+l"]:
+    def velocities_without_impulses(self) -> Float[Array, " nv+6*l"]:
         """Return the velocities without impulses of the remaining rows, those of free bodies
         last."""
         velocity = self.velocities.unwhiten(self.whitened_free)
@@ -148,7 +149,7 @@ class ReducedSystem:
             [velocity, self.free_bodies.velocities.pull(self.free_bodies.free_velocity)]
         )
 
-    def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv+l"]:
+    def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv+6*l"]:
         whitened = self.whitened_free + self.impulse_map.impulse(lam)
         velocity = self.velocities.unwhiten(whitened)
         if self.free_bodies is None:

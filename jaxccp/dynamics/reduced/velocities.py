@@ -17,17 +17,18 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Velocities:
-    """Velocities v = (v_trees, v_family0, …) with J, which has columns for each part, and the root
-    L of M̂⁻¹, which has blocks.
+    """J and L over the generalised velocities v = (v_trees, v_family0, …): J has columns, L, the
+    root of M̂⁻¹, a block for each part.
 
-    Only rows couple the parts. The last part may be the twists of free bodies outside the mass
-    matrix of the trees.
+    Rows couple the parts, and smooth contacts in implicit steps. The last part may be the twists of
+    free bodies outside the mass matrix of the trees.
     """
 
     maps: tuple[FrameMap, ...]
     """Columns of J for the trees and for each family."""
     roots: tuple[MassRoot, ...] = ()
-    """Blocks of L for these parts; a single block if smooth contacts couple all parts."""
+    """Blocks of L for these parts; a single block if smooth contacts or rotors couple all parts;
+    empty before :meth:`with_mass_root`."""
     free_bodies: FreeBodyMap | None = None
     """J of free bodies; None where they are no part of the velocities."""
     free_root: FreeBodyRoot | None = None
@@ -72,13 +73,29 @@ class Velocities:
         """
         pairs = zip(model.families, state.families, strict=True)
         if coupling is not None:
-            blocks = [family.mass_matrix(family_state.q, h) for family, family_state in pairs]
-            if self.free_bodies is not None:
-                blocks.append(free_body_masses(model, state))
-            return replace(self, roots=(MassRoot.of(block_diag(matrix, *blocks) + coupling),))
+            root = MassRoot.of(self.mass_matrix(model, state, matrix, h) + coupling)
+            return replace(self, roots=(root,))
         roots = [family.root(family_state.q, h) for family, family_state in pairs]
         free_root = None if self.free_bodies is None else FreeBodyRoot.of(model, state)
         return replace(self, roots=(MassRoot.of(matrix), *roots), free_root=free_root)
+
+    def mass_matrix(
+        self, model: Model, state: State, matrix: Float[Array, "n n"], h: Array | float
+    ) -> Float[Array, "nv nv"]:
+        """Return the mass matrix over all velocities, of a block for each part.
+
+        Args:
+            model: the model.
+            state: the state.
+            matrix: mass matrix of the trees.
+            h: length of the step, for the families' own stiffness and damping [s]; 0 leaves these
+                out.
+        """
+        pairs = zip(model.families, state.families, strict=True)
+        blocks = [family.mass_matrix(family_state.q, h) for family, family_state in pairs]
+        if self.free_bodies is not None:
+            blocks.append(free_body_masses(model, state))
+        return block_diag(matrix, *blocks)
 
     @property
     def _maps(self) -> tuple[FrameMap | FreeBodyMap, ...]:
@@ -144,7 +161,8 @@ class Velocities:
         return concatenated([root.velocities(part) for root, part in parts])
 
     def family_momenta(self, model: Model, state: State, h: Array | float) -> Float[Array, " nv"]:
-        """Return M̂ v⁺ of the families for motion without impulses, and 0 for all else [N s].
+        """Return M̂ v⁺ of the families for motion without impulses, and 0 for all else [N s,
+        N m s].
 
         Args:
             model: the model, with gravity.

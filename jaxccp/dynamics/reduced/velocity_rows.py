@@ -46,7 +46,7 @@ def add_loop_rows(velocities: Velocities, loop_rows: Rows, rows: Rows) -> Rows:
 
 def row_parts(topology: Topology, eliminate: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the scalar rows that are in M̂, and of those that remain in the
-    problem: rows with bounds or between families.
+    problem: rows with bounds or on frames of families.
 
     Args:
         topology: structure of the model.
@@ -83,7 +83,7 @@ class SharedCoordinates:
     """The coordinates of the trees that scalar rows of a problem share."""
 
     velocity: np.ndarray
-    """Velocity along which each scalar row acts alone; −1 for a row of its own [s]."""
+    """Velocity along which each of the s scalar rows acts alone; −1 for a row of its own."""
 
     @staticmethod
     def of(topology: Topology, rows: np.ndarray) -> "SharedCoordinates | None":

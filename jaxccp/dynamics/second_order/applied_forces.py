@@ -16,7 +16,7 @@ from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.configuration import generalised_velocities, integrate_configuration
 from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
-from jaxccp.model.row_order import row_order, rows_on
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 from jaxccp.model.tendons.routing import polynomial
 
@@ -166,11 +166,3 @@ def _coupling_bias(model: Model, motion: JointMotion) -> Float[Array, " nt"]:
 
     change = jax.jvp(rates, (motion.coordinate[axis],), (rate,))[1]
     return jnp.zeros(len(routing.tendons), change.dtype).at[tendon].add(change)
-
-
-def compliant_family_coordinates(model: Model) -> np.ndarray:
-    """Return the indices of the coordinates with a spring, damper or rotor that frames of families
-    move."""
-    topology, linkage = model.topology, model.topology.linkage
-    springs = row_order(linkage).of("spring")
-    return linkage.compliant[rows_on(linkage, topology.family_frames)[springs]]

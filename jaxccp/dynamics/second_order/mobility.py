@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.body_mass import BodyMass
-from jaxccp.dynamics.reduced.free_body_velocities import free_body_masses
 from jaxccp.dynamics.reduced.free_motion import effective_mass
 from jaxccp.dynamics.reduced.loop_constraints import loop_saddle
 from jaxccp.dynamics.reduced.mass import mass_matrix
@@ -22,8 +20,30 @@ from jaxccp.math.saddle import Saddle
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
-from jaxccp.model.row_order import row_order
+from jaxccp.model.row_order import row_order, rows_on
 from jaxccp.model.state import State
+
+
+def compliant_family_coordinates(model: Model) -> np.ndarray:
+    """Return the indices of the coordinates with a spring, damper or rotor that frames of families
+    move."""
+    topology, linkage = model.topology, model.topology.linkage
+    springs = row_order(linkage).of("spring")
+    return linkage.compliant[rows_on(linkage, topology.family_frames)[springs]]
+
+
+def rotors_on_families(model: Model) -> np.ndarray:
+    """Return the indices of the coordinates with a rotor that frames of families move. The mass
+    matrix then couples trees and families."""
+    return np.intersect1d(model.topology.linkage.rotors, compliant_family_coordinates(model))
+
+
+def _rotors_on_trees(model: Model) -> np.ndarray:
+    return np.setdiff1d(model.topology.linkage.compliant, compliant_family_coordinates(model))
+
+
+def _all_rotors(model: Model) -> np.ndarray:
+    return np.union1d(_rotors_on_trees(model), rotors_on_families(model)).astype(int)
 
 
 @jax.tree_util.register_dataclass
@@ -78,7 +98,7 @@ class Configuration:
     screws: Screws
     """Screws of the degrees of freedom."""
     jacobians: Velocities
-    """J of the bodies; L is only set in the ``velocities`` of a :class:`Mobility`."""
+    """J of the bodies; without L, except in a :class:`SmoothMotion`'s ``at``."""
     coordinates: Float[Array, "k nv"]
     """Rates of all axes, then of all tendons, per velocity."""
     mass: BodyMass
@@ -103,7 +123,8 @@ class Configuration:
     def mobility(self, h: Array | float | None = None) -> Mobility:
         """Return the mobility of M, or that of M + h D + h² K for a step of ``h`` [s].
 
-        D and K are those of springs, dampers and servos along coordinates, and those of families.
+        D and K are those of families, and those of springs, dampers and servos without force limits
+        along coordinates that no frame of a family moves.
         """
         model, state, mass = self.model, self.state, self.mass
         if h is None:
@@ -111,25 +132,29 @@ class Configuration:
         else:
             compliant = self._compliant(h)
             matrix = effective_mass(model.topology, self.screws, state, mass, compliant)
-        velocities = self.jacobians.with_mass_root(model, state, matrix, 0.0 if h is None else h)
+        coupling = None
+        if len(rotors_on_families(model)):
+            rates, armature = self._rotors(rotors_on_families(model))
+            coupling = rates.T @ (armature[:, None] * rates)
+        velocities = self.jacobians.with_mass_root(
+            model, state, matrix, 0.0 if h is None else h, coupling
+        )
         if not len(row_order(model.topology.linkage).loop_rows):
             return Mobility(velocities, None)
         return Mobility(velocities, loop_saddle(model, state, self.closing(), velocities))
 
     def inertia(self) -> Float[Array, "n n"]:
-        """Return the mass matrix of the trees, including rotors."""
-        rates = self.coordinates[self._compliant_coordinates, : self.screws.dofs.count]
-        return self._tree_mass() + rates.T @ (self._armature[:, None] * rates)
+        """Return the mass matrix of the trees, including rotors along their coordinates."""
+        rates, armature = self._rotors(_rotors_on_trees(self.model))
+        rates = rates[:, : self.screws.dofs.count]
+        return self._tree_mass() + rates.T @ (armature[:, None] * rates)
 
     def mass_matrix(self) -> Float[Array, "nv nv"]:
         """Return M over all velocities, including rotors."""
         model, state = self.model, self.state
-        pairs = zip(model.families, state.families, strict=True)
-        blocks = [family.mass_matrix(family_state.q, 0.0) for family, family_state in pairs]
-        if self.jacobians.free_bodies is not None:
-            blocks.append(free_body_masses(model, state))
-        rates = self.coordinates[self._compliant_coordinates]
-        return block_diag(self._tree_mass(), *blocks) + rates.T @ (self._armature[:, None] * rates)
+        rates, armature = self._rotors(_all_rotors(model))
+        blocks = self.jacobians.mass_matrix(model, state, self._tree_mass(), 0.0)
+        return blocks + rates.T @ (armature[:, None] * rates)
 
     def momenta(self, velocity: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return M v for velocities v [N s, N m s], or M v̇ for accelerations."""
@@ -144,16 +169,12 @@ class Configuration:
         if free_bodies is not None:
             twist = self.jacobians.twists(velocity)
             momenta.append(free_bodies.pull(self.mass.apply(twist)))
-        rates = self.coordinates[self._compliant_coordinates]
-        return concatenated(momenta) + (self._armature * (rates @ velocity)) @ rates
+        rates, armature = self._rotors(_all_rotors(self.model))
+        return concatenated(momenta) + (armature * (rates @ velocity)) @ rates
 
-    @property
-    def _compliant_coordinates(self) -> np.ndarray:
-        return self.model.topology.linkage.compliant
-
-    @property
-    def _armature(self) -> Float[Array, " k"]:
-        return self.model.axes.armature[self._compliant_coordinates]
+    def _rotors(self, index: np.ndarray) -> tuple[Float[Array, "k nv"], Float[Array, " k"]]:
+        """Return the rates of coordinates per velocity, and the armatures along them."""
+        return self.coordinates[index], self.model.axes.armature[index]
 
     def _tree_mass(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees without rotors."""

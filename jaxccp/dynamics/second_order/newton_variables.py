@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from jaxccp.ccp.operators.factors import Factors, dense_factors
 from jaxccp.dynamics.second_order.applied_forces import AppliedForces
 from jaxccp.dynamics.second_order.bordered_band import BorderedBand, Product
+from jaxccp.dynamics.second_order.mobility import rotors_on_families
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, solve_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
@@ -32,8 +33,8 @@ class NewtonVariables:
     followed by v̇.
     """
 
-    jacobian: BorderedBand | None
-    """Structure of the Jacobian; None unless the model is a chain."""
+    band: BorderedBand | None
+    """Structure of the Jacobian of a long chain of elements; None: the unknowns are v̇ alone."""
     multipliers: int = 0
     """Number of forces λ [N, N m]."""
 
@@ -49,6 +50,8 @@ class NewtonVariables:
         reaches = [family.reach for family in model.families if family.reach is not None]
         topology = model.topology
         if not reaches or len(reaches) < len(model.families) or topology.standalone.any():
+            return NewtonVariables(None)
+        if len(rotors_on_families(model)):
             return NewtonVariables(None)
         pairs = _pairs(model)
         if (topology.family_frames[pairs].sum(axis=1) > 1).any():
@@ -70,7 +73,7 @@ class NewtonVariables:
 
     def start(self, motion: SmoothMotion) -> Float[Array, " n"]:
         """Return the values of the variables at the start of the step."""
-        if self.jacobian is None:
+        if self.band is None:
             return motion.acceleration
         return jnp.concatenate([motion.loop_forces, motion.acceleration])
 
@@ -81,7 +84,7 @@ class NewtonVariables:
             x: the variables.
             end: forces at the end of the step that they lead to.
         """
-        if self.jacobian is None:
+        if self.band is None:
             return x - solve_motion(end).acceleration
         force, acceleration = jnp.split(x, [self.multipliers])
         residual_ = end.at.momenta(acceleration) - end.generalised_force
@@ -101,8 +104,8 @@ class NewtonVariables:
             product: function that returns the matrix's product with a vector.
             like: a vector like x.
         """
-        if self.jacobian is not None:
-            return self.jacobian.factorise(product, like)
+        if self.band is not None:
+            return self.band.factorise(product, like)
         identity = jnp.eye(len(like), dtype=like.dtype)
         if len(like) <= MANY:
             return dense_factors(jax.vmap(product, out_axes=1)(identity), symmetric=False)

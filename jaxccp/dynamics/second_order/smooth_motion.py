@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
-from jaxccp.dynamics.second_order.applied_forces import (
-    AppliedForces,
-    applied_forces,
-    compliant_family_coordinates,
-)
+from jaxccp.dynamics.second_order.applied_forces import AppliedForces, applied_forces
+from jaxccp.dynamics.second_order.mobility import compliant_family_coordinates, rotors_on_families
 from jaxccp.dynamics.smooth import smooth_contacts, smooth_forces
 from jaxccp.math import trees
 from jaxccp.model.model import MAX_DENSE, Model
@@ -47,7 +45,8 @@ def smooth_motion(
     M(q) v̇ = Σ J_bᵀ (f_b − M_b J̇_b v − ω × I ω) + f_families − a Jᵀ_r J̇_r v + Aᵀ λ, with A v̇ + Ȧ
     v = l̈ for loops and for tendons of imposed length l. M includes the inertia of bodies, families
     and rotors (a); J̇ v is the derivative of J v along the motion. Gravity, the fluid, springs,
-    dampers, force laws, actuators (servos within their force limits) and applied forces act.
+    dampers, force laws, actuators (servos within their force limits), smooth contacts and applied
+    forces act.
 
     Args:
         model: nv degrees of freedom in reduced coordinates.
@@ -95,15 +94,15 @@ def advance_memory(
     return smooth_forces(model, state, smooth_contacts(model, state), memory, elapsed).memory
 
 
-def rotors_on_families(model: Model) -> Bool[Array, ""] | None:
-    """Tell whether there are rotors along coordinates that frames of families move; None if there
-    are no such coordinates. The equations of smooth motion leave their inertia out: M would couple
-    trees and families."""
-    on_families = compliant_family_coordinates(model)
-    return jnp.any(model.axes.armature[on_families] > 0) if len(on_families) else None
+def has_unknown_rotors(model: Model) -> Bool[Array, ""] | None:
+    """Tell whether there are rotors along coordinates that frames of families move, of which the
+    model's topology does not know: their armature was 0 when it was built. None if there cannot be
+    any. The equations of smooth motion leave their inertia out."""
+    unknown = np.setdiff1d(compliant_family_coordinates(model), rotors_on_families(model))
+    return jnp.any(model.axes.armature[unknown] > 0) if len(unknown) else None
 
 
-def second_order_model(model: Model, stepper: str) -> Model:
+def second_order_model(model: Model, caller: str) -> Model:
     """Return the model as steps of second order use it: the masses of bodies without joints are
     apart.
 
@@ -112,16 +111,18 @@ def second_order_model(model: Model, stepper: str) -> Model:
 
     Args:
         model: the model.
-        stepper: name of the stepper, for the message.
+        caller: name of the stepper or function, for the message.
 
     Raises:
-        ValueError: the model has rotors along coordinates that families move.
+        ValueError: there is armature along coordinates that families move, and the model was built
+            without; not within ``jit``, where numbers are unknown.
     """
-    refused = rotors_on_families(model)
+    refused = has_unknown_rotors(model)
     if refused is not None and not trees.is_traced(refused) and refused:
         raise ValueError(
-            f"{stepper} has no rotors along coordinates that frames of families move: set their "
-            'armature to 0, or take "euler"'
+            f"{caller}: there is armature along a coordinate that a flexible body moves, for which "
+            "the model was built without: build it with armature, or pass it through "
+            'jaxccp.with_structure(model, {"axes.armature": None})'
         )
     if any(family.reach is not None for family in model.families):
         return model.with_dense(MAX_DENSE)

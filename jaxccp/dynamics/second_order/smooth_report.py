@@ -23,7 +23,7 @@ from jaxccp.dynamics.rows.servo import rate_independent
 from jaxccp.dynamics.second_order.contact_stage import ContactStage
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport
-from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, rotors_on_families
+from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, has_unknown_rotors
 from jaxccp.dynamics.step_report import StepReport, step_report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model
@@ -117,7 +117,7 @@ def report_smooth_step(
         status=jnp.maximum(step_report_.solver.status, newton.status),
         derivative=jnp.maximum(step_report_.solver.derivative, newton.derivative),
     )
-    refused = rotors_on_families(model)
+    refused = has_unknown_rotors(model)
     if refused is not None:  # numbers of a traced model, which no exception can refuse
         solver = replace(
             solver,

@@ -41,7 +41,7 @@ class AssembledStep:
     """The problem of one step, and the data that it was assembled from."""
 
     model: Model
-    """The model."""
+    """The model as the stepper takes it (:meth:`Settings.stepping_model`)."""
     state: State
     """State before the step."""
     contacts: Contacts

@@ -57,10 +57,11 @@ class ConeSettings:
     law: Law = "ccp"
     """Contact law: convex ("ccp") or Coulomb's ("ncp")."""
     solver: Solver | str | None = None
-    """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: APGD for more free bodies
-    than one mass matrix may have; else GradientNewton for models with joints or families, since
-    mechanisms are stiff; else GradientNewton with ``eager`` if four free bodies or more can be
-    stacked on flat faces; else APGD."""
+    """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: APGD if there are bodies
+    without joints and tendons among more than 100 degrees of freedom of rigid bodies; else
+    GradientNewton for models with joints or families, since mechanisms are stiff; else
+    GradientNewton with ``eager`` if four free bodies or more can be stacked on flat faces; else
+    APGD."""
     stop: Stop = field(default_factory=Stop)
     """Stopping criterion of the algorithm."""
     contact_data: bool = False
@@ -84,7 +85,7 @@ class ConeSettings:
             object.__setattr__(self, "solver", resolved(self.solver))
 
     def reduces(self, model: Model) -> bool:
-        """Tell whether steps of a model are in reduced coordinates."""
+        """Return True: steps of a model are in reduced coordinates."""
         return True
 
     def algorithm(self, model: Model) -> Solver:
@@ -106,14 +107,14 @@ class Settings(ConeSettings):
     coordinates: Coordinates = "reduced"
     """``"reduced"``: joints that form trees are degrees of freedom and never open; the rows that
     close loops and set tendon lengths are eliminated. ``"maximal"``: six velocities for every rigid
-    body, and joints are equality rows. The latter are always used without joints and families, and
-    for more than 100 degrees of freedom of rigid bodies, not counting the bodies without joints of
-    large models. With families, or implicit in smooth contact, all bodies share one mass matrix in
+    body, and joints are equality rows. Explicit steps of rigid bodies alone always use the latter
+    if there are no joints, or more than 100 degrees of freedom without the bodies that nothing is
+    attached to. With families, or implicit in smooth contact, all bodies share one mass matrix in
     either coordinates; in all other models their masses are kept apart in maximal coordinates."""
     eliminate: bool = True
     """Whether to eliminate the equality rows of joints in maximal coordinates, which leaves
     contacts, limits and other rows with bounds to the solver. False: the solver iterates over all
-    rows, in maximal coordinates."""
+    rows, in maximal coordinates, whatever ``coordinates`` says."""
 
     smooth_contact: SmoothStepping = "explicit"
     """``"explicit"``: forces of smooth contacts are those at the start of a step, which must be
@@ -135,13 +136,12 @@ class Settings(ConeSettings):
             )
 
     @property
-    def cuts_joints(self) -> bool:
-        """Whether maximal coordinates are asked for."""
+    def _cuts_joints(self) -> bool:
         return self.coordinates == "maximal" or not self.eliminate
 
     def reduces(self, model: Model) -> bool:
         """Tell whether steps of a model are in reduced coordinates."""
-        return not self.cuts_joints and (
+        return not self._cuts_joints and (
             reduced.reducible(model.topology) or self.is_contact_implicit(model)
         )
 
@@ -152,13 +152,14 @@ class Settings(ConeSettings):
     def stepping_model(self, model: Model) -> Model:
         """Return the model as steps use it.
 
-        If steps are implicit in smooth contact, which couples all velocities, those of up to 300
-        degrees of freedom are all in the mass matrix of the trees. Its joints are cut if the bodies
-        share a mass matrix in maximal coordinates.
+        Steps that are implicit in smooth contact have one mass matrix over all velocities. In it
+        bodies without joints are among the trees if rigid bodies have up to 300 degrees of freedom,
+        and come last if they have more. Joints are cut if the bodies share a mass matrix in maximal
+        coordinates.
         """
         if self.is_contact_implicit(model):
             model = model.with_dense(MAX_DENSE)
-        cut = self.cuts_joints and self.shares_mass_matrix(model)
+        cut = self._cuts_joints and self.shares_mass_matrix(model)
         return with_cut_joints(model) if cut else model
 
     def is_contact_implicit(self, model: Model) -> bool:
@@ -168,12 +169,16 @@ class Settings(ConeSettings):
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
         """Return the carry for the first step of a sequence; given a carry, continue its sequence.
 
-        Joint coordinates are computed from the poses of the bodies. The initial impulses are zero,
+        In reduced coordinates those of the joints are computed from the poses of the bodies. The
+        initial impulses are zero,
         or those of the given carry, resized to this model's capacity for contacts.
 
         Args:
             model: the model.
             state: a state or a carry.
+
+        Raises:
+            ValueError: an array of the state has another shape.
         """
         model = self.stepping_model(model)
         state = checked_start(model, state)

@@ -2,8 +2,8 @@
 
 Velocities are in one order everywhere: of every root (a free body that no joint places) the
 velocity of the centre of mass and the angular velocity, world axes; the rates of the axes of tree
-joints; those of families; and the six of every body without joints among more than 100 degrees of
-freedom.
+joints; those of families; and the six of every body without joints outside the mass matrix
+(:attr:`jaxccp.model.Topology.standalone`).
 """
 
 from collections.abc import Callable, Sequence

@@ -100,6 +100,7 @@ def joint_tables(
         _axis_slots(owned),
         routing,
         np.flatnonzero(sum(column(name) for name in COMPLIANT) + polynomial.sum(axis=1) + ruled),
+        np.flatnonzero(column("armature")),
         np.flatnonzero(np.isfinite(limits[:, 0])),
         np.flatnonzero(np.isfinite(limits[:, 1]) & ~ball),
         np.flatnonzero(np.isfinite(limits[:, 1]) & ball)[::3],
