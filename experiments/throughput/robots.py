@@ -228,9 +228,9 @@ def page(rows: list[dict]) -> str:
         "residual of 1e-4 m/s, or at 1e-2 where the row says so; MJX has so many Newton steps × "
         "steps of line search.",
         "",
-        "The processor was shared with other machines, which halves all speeds for minutes at a "
-        "time: engines of one row of copies and version ran in turn and can be compared, rows "
-        "that ran at another time cannot.",
+        "Other machines that share the processor can halve all speeds for minutes at a time: "
+        "engines of one row of copies and version ran in turn and can be compared, rows that ran "
+        "at another time need not be.",
     ]
     lines += ["", "Our steps per second (to 1e-4 m/s) over those of MJX:", ""]
     others = ["MJX as in training", *EFFORTS]
