@@ -1,4 +1,4 @@
-"""What a stepper asks of the problem of a step, whatever its coordinates are."""
+"""The protocol of a step's problem: what steppers ask of it, whatever its coordinates are."""
 
 from typing import Protocol
 

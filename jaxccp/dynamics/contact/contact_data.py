@@ -88,7 +88,7 @@ class SolvedSystem(Protocol):
 
     @property
     def action(self) -> Action:
-        """When and where the contacts' impulses act."""
+        """The times and places at which the contacts' impulses act."""
         ...
 
     @property

@@ -97,7 +97,10 @@ def advance_memory(
 def has_unknown_rotors(model: Model) -> Bool[Array, ""] | None:
     """Tell whether there are rotors along coordinates that frames of families move, of which the
     model's topology does not know: their armature was 0 when it was built. None if there cannot be
-    any. The equations of smooth motion leave their inertia out."""
+    any.
+
+    The equations of smooth motion leave their inertia out.
+    """
     unknown = np.setdiff1d(compliant_family_coordinates(model), rotors_on_families(model))
     return jnp.any(model.axes.armature[unknown] > 0) if len(unknown) else None
 
@@ -120,8 +123,8 @@ def second_order_model(model: Model, caller: str) -> Model:
     refused = has_unknown_rotors(model)
     if refused is not None and not trees.is_traced(refused) and refused:
         raise ValueError(
-            f"{caller}: there is armature along a coordinate that a flexible body moves, for which "
-            "the model was built without: build it with armature, or pass it through "
+            f"{caller}: there is armature along a coordinate that a flexible body moves, but the "
+            "model was built without it: build it with armature, or pass it through "
             'jaxccp.with_structure(model, {"axes.armature": None})'
         )
     if any(family.reach is not None for family in model.families):

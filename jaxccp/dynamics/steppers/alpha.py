@@ -85,7 +85,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             state: a state or a carry.
 
         Raises:
-            ValueError: the model has rotors on families.
+            ValueError: there is armature along a coordinate that a family moves, and the model was
+                built without.
         """
         model = second_order_model(model, type(self).__name__)
         state = checked_start(model, state)
