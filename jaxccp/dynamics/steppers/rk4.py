@@ -52,8 +52,8 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             state: a state or a carry.
 
         Raises:
-            ValueError: velocities of the model may jump, or there is armature along a coordinate that
-                a family moves, and the model was built without.
+            ValueError: velocities of the model may jump, or there is armature along a coordinate
+                that a family moves, and the model was built without.
         """
         model = _checked(model)
         state = checked_start(model, state)
