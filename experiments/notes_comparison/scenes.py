@@ -12,8 +12,9 @@ from jaxccp import Box, EulerImplicitLinearized, Material, Model, ModelBuilder, 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Newton, Problem, Stop
 from jaxccp.collision.contact_cache import recall
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.maximal import assemble
+from jaxccp.dynamics.step import assemble_system
 from jaxccp.math import quaternion
+from jaxccp.model.cut_joints import with_masses_apart
 
 ACCURATE = Stop(1e-9, 0.0, 200)
 """[m/s]; of the steps before."""
@@ -54,7 +55,7 @@ def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
         carry = step(carry)
     state = carry.state
     contacts = detect(model, state)
-    problem = assemble(model, state, contacts, h, None).problem
+    problem = assemble_system(with_masses_apart(model), state, contacts, h)[0].problem
     world = recall(carry.warm_start, contacts).impulses
     guess = jnp.einsum("cij,cj->ci", contacts.frame, world)
     return live(problem, np.asarray(guess).reshape(-1), np.asarray(contacts.live))

@@ -46,12 +46,12 @@ PARTS = (
     ("Delassus", "ccp/operators/", "densified|dense|for_iterations"),
     ("iterations", "ccp/", ".*"),
     ("collision", "collision/", ".*"),
-    ("velocity products", "reduced/bias", ".*"),
-    ("mass matrix", "reduced/(mass|body_mass)|dynamics/inertia", ".*"),
-    ("whitening", "model/family.py|reduced/velocities", "of|velocities|whiten|unwhiten"),
+    ("velocity products", "trees/bias", ".*"),
+    ("mass matrix", "trees/(mass|body_mass)|dynamics/inertia", ".*"),
+    ("whitening", "model/family.py|trees/velocities", "of|velocities|whiten|unwhiten"),
     ("sensors", "sensors/", ".*"),
-    ("integration", "reduced/advance|kinematics/configuration", ".*"),
-    ("kinematics", "reduced/screws|model/.*kinematics|model/joint", ".*"),
+    ("integration", "step/advance|kinematics/configuration", ".*"),
+    ("kinematics", "trees/screws|model/.*kinematics|model/joint", ".*"),
     ("rows and forces", "dynamics/", ".*"),
 )
 """The parts of a step: each with patterns of file and function of the calls that belong to it. An

@@ -17,6 +17,7 @@ from jaxccp.dynamics.rollouts.capacity import with_capacity
 from jaxccp.dynamics.rollouts.rollout import Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.statics.equilibrium import Equilibrium, equilibrium
 from jaxccp.dynamics.statics.modes import Modes, modes
+from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers import STEPPERS
@@ -52,10 +53,12 @@ __all__ = [
     "ReducedDescriptor",
     "RungeKutta4",
     "StepReport",
+    "StepSystem",
     "Stepper",
     "Trajectory",
     "Trapezoidal",
     "accelerations",
+    "assemble_system",
     "close_loops",
     "describe",
     "describe_step",

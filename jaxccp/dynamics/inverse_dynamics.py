@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.reduced.screws import screws
-from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows.friction import friction_level
 from jaxccp.dynamics.second_order.applied_forces import applied_forces
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.tangent import tangent_names
+from jaxccp.dynamics.trees.screws import screws
+from jaxccp.dynamics.trees.velocities import Velocities
 from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted

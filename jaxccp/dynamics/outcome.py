@@ -1,4 +1,4 @@
-"""Outcome of the impulses of a step, in any coordinates."""
+"""Outcome of the impulses of a step."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,8 @@ class Outcome:
 
     twist: Float[Array, "nb 6"]
     """Twists of the bodies after the impulses [m/s, rad/s]."""
-    transport_velocity: Float[Array, "nb 6"] | Float[Array, " nv"]
-    """Velocities that move the poses over the step: twists of bodies, or velocities of degrees of
-    freedom."""
+    transport_velocity: Float[Array, " nv"]
+    """Generalised velocities that move the poses over the step."""
     scalars: Float[Array, " s"]
     """Impulses of all scalar rows, the eliminated ones included [N s, N m s]."""
     contacts: Float[Array, "c w"]
@@ -25,10 +24,10 @@ class Outcome:
     s]."""
     lever_velocity: Float[Array, " nv"] | None = None
     """Transport velocity if each impulse had the delay at which its lever is taken; None if all
-    impulses act at the start, and in maximal coordinates."""
+    impulses act at the start."""
     families: tuple[Float[Array, " nv"], ...] = ()
     """Velocities of the model's families after the impulses."""
     late_momentum_change: Float[Array, "nb 6"] | None = None
     """Momentum of jointed bodies after late impulses, less M V of ``twist`` with mass and axes at
     the start of the step [N s, N m s]; both change until the impact. None if no impulse is late, in
-    models with loops, and in maximal coordinates."""
+    models with loops, and where all masses are apart."""

@@ -13,8 +13,9 @@ from jaxccp.ccp.solution import Statistics
 from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.collision.detect import Contacts, detect
-from jaxccp.dynamics import reduced
-from jaxccp.dynamics.assemble_system import assemble_system
+from jaxccp.dynamics.step import assemble_system
+from jaxccp.dynamics.trees import reducible
+from jaxccp.model.cut_joints import with_masses_apart
 from jaxccp.model.family import Family, FrameMap, MassRoot
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
@@ -30,7 +31,6 @@ def project(
     solver: Solver | str | None = None,
     stop: Stop | None = None,
     gradient: PlainGradient = "always",
-    shares_mass_matrix: bool = False,
     h: Float[Array, ""] | float = 1e-3,
     velocity: Float[Array, " nv"] | None = None,
 ) -> tuple[State, Statistics]:
@@ -49,33 +49,23 @@ def project(
         solver: algorithm for the cone problem; None: "auto".
         stop: stopping criterion of the solver.
         gradient: derivative of a solve that has not converged.
-        shares_mass_matrix: whether bodies share a mass matrix, and move along the joints of trees.
         h: elastic bodies are as hard to deform as in a step of this length [s], M + h² K.
-        velocity: generalised velocities of the result [m/s, rad/s], only for bodies that share a
-            mass matrix; None: bodies keep their twists.
+        velocity: generalised velocities of the result [m/s, rad/s]; None: bodies keep their twists.
 
     Returns:
         The state, and the statistics of the solves: the worst, with the sum of iterations.
-
-    Raises:
-        ValueError: the model has families, and its bodies do not share a mass matrix.
     """
     bare = _without_forces(model, h)
 
     def iterate(at: State, _: None) -> tuple[State, Statistics]:
         contacts = _frictionless(detect(model, at))
-        system, motion = assemble_system(
-            bare, _at_rest(at), contacts, 1.0, shares_mass_matrix=shares_mass_matrix
-        )
+        system, motion = assemble_system(bare, _at_rest(at), contacts, 1.0)
         if motion is not None:
             at = replace(at, joint_positions=motion.coordinate)
         solution = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
-        outcome = system.after(solution.lam)
-        if velocity is not None:
-            displacement = outcome.transport_velocity
-            after = integrate_configuration(model, at, displacement, velocity)
-        else:
-            after = system.displace(model, at, outcome)
+        displacement = system.after(solution.lam).transport_velocity
+        after = integrate_configuration(model, at, displacement, velocity)
+        if velocity is None:
             after = replace(after, velocity=state.velocity, angular_velocity=state.angular_velocity)
         return after, solution.statistics
 
@@ -102,9 +92,10 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
     Raises:
         ValueError: the state's arrays have other shapes.
     """
-    reduces, state = reduced.reducible(model.topology), checked_state(model, state)
-    start = with_joint_coordinates(model, state) if reduces else state
-    return project(model, start, iterations, shares_mass_matrix=reduces)[0]
+    state = checked_state(model, state)
+    if not reducible(model.topology):
+        return project(with_masses_apart(model), state, iterations)[0]
+    return project(model, with_joint_coordinates(model, state), iterations)[0]
 
 
 def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:

@@ -1,4 +1,4 @@
-"""Maximal coordinates as a cut of every joint: the bodies are free, and all joints close loops."""
+"""Maximal coordinates: six velocities for every rigid body that moves, and joints as rows."""
 
 from dataclasses import replace
 
@@ -10,8 +10,9 @@ from jaxccp.model.model import Model
 def with_cut_joints(model: Model) -> Model:
     """Return the model with six degrees of freedom for every rigid body that moves.
 
-    No joint is part of a tree then: the rows of all joints are those of closed loops. A model in
-    which no joint is part of a tree is returned as it is.
+    No joint is part of a tree then: the rows of all joints are those of closed loops. Bodies with
+    joints still share a mass matrix. A model in which no joint is part of a tree is returned as it
+    is.
 
     Args:
         model: the model.
@@ -22,3 +23,24 @@ def with_cut_joints(model: Model) -> Model:
     no_tree = np.zeros(0, int), np.zeros(0, bool)
     linkage = replace(topology.linkage, tree=no_tree)
     return replace(model, topology=replace(topology, linkage=linkage))
+
+
+def with_masses_apart(model: Model) -> Model:
+    """Return the model with six degrees of freedom for every rigid body that moves, whose masses
+    are in no common matrix.
+
+    The rows of joints are solved along trees of bodies, in time proportional to their number.
+
+    Args:
+        model: the model.
+
+    Raises:
+        ValueError: the model has families, whose frames have no six velocities of their own.
+    """
+    if model.families:
+        raise ValueError(
+            "the masses of a model with families are not kept apart, since frames move by the "
+            "velocities of their family and have none of their own: take "
+            "jaxccp.model.cut_joints.with_cut_joints for joints as rows"
+        )
+    return replace(model, topology=replace(model.topology, masses_apart=True))

@@ -91,6 +91,8 @@ class Topology(ByContent):
     """The pairs of shapes with penalty forces between them, if any."""
     dense: int = DENSE
     """Largest number of degrees of freedom for which all rigid bodies share one mass matrix."""
+    masses_apart: bool = False
+    """Whether no rigid body shares a mass matrix with others; all joints are rows then."""
 
     @property
     def movable(self) -> np.ndarray:
@@ -113,8 +115,8 @@ class Topology(ByContent):
         """Degrees of freedom in reduced coordinates."""
         linkage = self.linkage
         ball = np.array(linkage.motions, str) == "ball"
-        jointed = self.free & ~self.standalone
-        return dofs(linkage.bodies, linkage.owner, ball, linkage.tree, jointed)
+        tree = (np.zeros(0, int), np.zeros(0, bool)) if self.masses_apart else linkage.tree
+        return dofs(linkage.bodies, linkage.owner, ball, tree, self.free & ~self.standalone)
 
     @cached_table
     def unjointed(self) -> np.ndarray:
@@ -125,14 +127,19 @@ class Topology(ByContent):
 
     @cached_table
     def standalone(self) -> np.ndarray:
-        """Mask of the movable rigid bodies without any joint or tendon, if all rigid bodies
-        together have more than :attr:`dense` degrees of freedom. These bodies are not part of the
-        dense mass matrix [nb]."""
-        standalone = self.unjointed
+        """Mask of the movable rigid bodies that are not part of the dense mass matrix [nb]: all if
+        :attr:`masses_apart`, else the unjointed ones if :attr:`has_many_dofs`."""
+        if self.masses_apart:
+            return self.free
+        return self.unjointed if self.has_many_dofs else np.zeros_like(self.unjointed)
+
+    @property
+    def has_many_dofs(self) -> bool:
+        """Whether all rigid bodies together have more than :attr:`dense` degrees of freedom in
+        reduced coordinates."""
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])
-        small = 6 * (int(self.free.sum()) - placed) + axes <= self.dense
-        return np.zeros_like(standalone) if small else standalone
+        return 6 * (int(self.free.sum()) - placed) + axes > self.dense
 
     def body(self, name: str) -> int:
         """Return the index of a body by name."""

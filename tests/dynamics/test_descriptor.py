@@ -13,8 +13,9 @@ from scipy.spatial.transform import Rotation
 from jaxccp.ccp import CG, BodyDelassus, Cones, CoupledDelassus, Problem, Stop, solve
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import Descriptor, KRMBlocks, describe, matrices
-from jaxccp.dynamics.maximal import MaximalSystem, assemble
+from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.model import Box, Capsule, Model, Plane, Sphere, State
+from jaxccp.model.cut_joints import with_masses_apart
 from jaxccp.scene import ModelBuilder
 
 H = 2e-3
@@ -22,7 +23,7 @@ H = 2e-3
 
 @cache
 def step() -> tuple[
-    Model, State, Contacts, MaximalSystem, Descriptor, Problem, np.ndarray, np.ndarray
+    Model, State, Contacts, StepSystem, Descriptor, Problem, np.ndarray, np.ndarray
 ]:
     """Two free bodies and two fixed ones at contacts made up, one of them soft, one slot not in
     use. What is known of the step, and the velocities after some impulses by both ways."""
@@ -63,10 +64,11 @@ def step() -> tuple[
 
     @jax.jit
     def run(state: State):
-        system = assemble(model, state, contacts, H, None)
+        system, _ = assemble_system(with_masses_apart(model), state, contacts, H)
         descriptor = describe(model, system)
+        assert system.free_bodies is not None and system.free_bodies.delassus is not None
         lam = jnp.sin(jnp.arange(descriptor.cones.rows, dtype=system.problem.r.dtype))
-        problem, delassus = descriptor.problem(), system.delassus.dense()
+        problem, delassus = descriptor.problem(), system.free_bodies.delassus.dense()
         ways = jnp.stack([system.after(lam).twist, descriptor.velocities(lam)])
         forms = jnp.stack([delassus, problem.delassus.dense()])
         return system, descriptor, problem, forms, ways
@@ -294,14 +296,15 @@ def test_a_bushing_between_bodies_is_implicit_and_differentiable() -> None:
     builder.add_solid(Sphere(0.1), LOWER, position=(0, 0, 0.1))
     builder.add_solid(Sphere(0.1), UPPER, position=(0, 0, 0.5), velocity=(0, 0, -0.3))
     model, state = builder.build(max_contacts=1)
-    push = STIFFNESS * STRETCH
+    apart, push = with_masses_apart(model), STIFFNESS * STRETCH
     force = np.zeros((3, 6))
     force[1:, 2] = push, -push
 
     @jax.jit
     @partial(jax.value_and_grad, has_aux=True)
     def run(stiffness: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        system = assemble(model, state, detect(model, state), H, jnp.asarray(force))
+        contacts = detect(model, state)
+        system, _ = assemble_system(apart, state, contacts, H, jnp.asarray(force))
         descriptor = describe(model, system, bushing(stiffness), (H * H, H, 1.0))
         lam = solve(descriptor.problem(), stop=Stop(atol=1e-12)).lam
         after = descriptor.velocities(lam)

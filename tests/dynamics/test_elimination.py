@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import BodyDelassus
-from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
-from jaxccp.dynamics.maximal.equalities import Equalities, equalities
-from jaxccp.dynamics.maximal.forest import Edge, Forest, forest
+from jaxccp.dynamics.free_bodies.eliminated_delassus import EliminatedDelassus
+from jaxccp.dynamics.free_bodies.equalities import Equalities, equalities
+from jaxccp.dynamics.free_bodies.forest import Edge, Forest, forest
 from jaxccp.dynamics.rows.row import Rows
 
 PARENTS = (None, 0, 1, 2, 2, None, 5, 0, None)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from jaxccp import load
-from jaxccp.dynamics.reduced.body_mass import BodyMass
-from jaxccp.dynamics.reduced.mass import mass_matrix
-from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.trees.body_mass import BodyMass
+from jaxccp.dynamics.trees.mass import mass_matrix
+from jaxccp.dynamics.trees.screws import screws
 
 mujoco = pytest.importorskip("mujoco")
 

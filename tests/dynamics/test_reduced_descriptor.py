@@ -22,18 +22,24 @@ from jaxccp import (
 )
 from jaxccp.ccp import ADMM, MINRES, Status
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics import describe, describe_step, matrices, reduced
+from jaxccp.dynamics import (
+    Descriptor,
+    StepSystem,
+    assemble_system,
+    describe,
+    describe_step,
+    matrices,
+)
 from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.flexible import NodalFamily
 from jaxccp.io import read_problem, write_system
-from jaxccp.model.kinematics.joint_motion import tree_motion
 from tests.ccp.compiled import solve
 
 H = 2e-3
 
 
 @cache
-def scene(touches: bool) -> tuple[Model, State, reduced.ReducedSystem, ReducedDescriptor]:
+def scene(touches: bool) -> tuple[Model, State, StepSystem, ReducedDescriptor]:
     """A cable whose nodes carry balls, one of them on the floor where it ``touches``, and a bob
     that hangs on its end."""
     builder = ModelBuilder(gravity=(0.5, 0, -9.81))
@@ -49,8 +55,7 @@ def scene(touches: bool) -> tuple[Model, State, reduced.ReducedSystem, ReducedDe
 
     @jax.jit
     def system(state: State):
-        motion = tree_motion(model, state)
-        found = reduced.assemble(model, state, detect(model, state), H, None, motion, None)
+        found, _ = assemble_system(model, state, detect(model, state), H)
         return found, describe(model, found)
 
     return model, state, *system(state)
@@ -151,10 +156,8 @@ def test_late_impacts_are_refused() -> None:
     builder.add_shape(cable[0], Sphere(0.1), material=Material(restitution=0.5))
     model, state = builder.build()
 
-    def described(state: State) -> ReducedDescriptor:
-        motion = tree_motion(model, state)
-        contacts = detect(model, state)
-        return describe(model, reduced.assemble(model, state, contacts, H, None, motion, None))
+    def described(state: State) -> Descriptor | ReducedDescriptor:
+        return describe(model, assemble_system(model, state, detect(model, state), H)[0])
 
     with pytest.raises(ValueError, match="impact_times 'bounces' and without restitution"):
         jax.eval_shape(described, state)

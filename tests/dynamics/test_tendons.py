@@ -24,7 +24,7 @@ from jaxccp.dynamics import (
     matrices,
     rollout,
 )
-from jaxccp.dynamics.maximal import MaximalSystem, assemble
+from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.io import read_problem, write_system
 from jaxccp.math import quaternion
 from jaxccp.model import (
@@ -41,6 +41,7 @@ from jaxccp.model import (
     joint_motion,
     motor,
 )
+from jaxccp.model.cut_joints import with_masses_apart
 from jaxccp.scene import ModelBuilder
 from tests.ccp.compiled import solve
 
@@ -293,16 +294,15 @@ def test_rows_are_derivatives_of_lengths() -> None:
 
 
 @pytest.fixture(scope="module")
-def problems() -> tuple[MaximalSystem, Array, Array]:
+def problems() -> tuple[StepSystem, Array, Array]:
     """A step's problem over all rows; the matrix over those left, and its diagonal by itself."""
     model, state = scene()
 
     @jax.jit
-    def build(state: State) -> tuple[MaximalSystem, Array, Array]:
-        motion = joint_motion(model, state)
-        contacts = detect(model, state)
+    def build(state: State) -> tuple[StepSystem, Array, Array]:
+        contacts, apart = detect(model, state), with_masses_apart(model)
         whole, left = (
-            assemble(model, state, contacts, H, None, motion, jnp.ones(5), eliminate)
+            assemble_system(apart, state, contacts, H, None, jnp.ones(5), eliminate=eliminate)[0]
             for eliminate in (False, True)
         )
         operator = left.problem.delassus
@@ -314,8 +314,9 @@ def problems() -> tuple[MaximalSystem, Array, Array]:
 def test_rows_over_more_than_two_bodies(problems, tmp_path) -> None:
     """The operator's parts, what is read back from disk, and elimination, as matrices."""
     system, left, diagonal = problems
-    descriptor = describe(scene()[0], system)
-    assert system.delassus.scalar_bodies.shape[1] == 3
+    descriptor, bodies = describe(scene()[0], system), system.free_bodies
+    assert bodies is not None and bodies.delassus is not None
+    assert bodies.delassus.scalar_bodies.shape[1] == 3
     blocks = matrices(descriptor)
     h, j = blocks.h.toarray(), blocks.j.toarray()
     n = j @ np.linalg.solve(h, j.T) + np.diag(blocks.e)
@@ -328,7 +329,7 @@ def test_rows_over_more_than_two_bodies(problems, tmp_path) -> None:
     weights = np.random.default_rng(1).uniform(0.5, 2, len(n))
     free = np.flatnonzero(scene()[0].topology.free)
     places = (6 * free[:, None] + np.arange(6)).reshape(-1)
-    gram = system.delassus.gram(BlockDiagonal(jnp.asarray(weights), jnp.zeros((0, 3, 3))))
+    gram = bodies.delassus.gram(BlockDiagonal(jnp.asarray(weights), jnp.zeros((0, 3, 3))))
     white = np.linalg.inv(np.linalg.cholesky(h)) @ j.T
     # Square roots of H differ by a rotation of each body's part: traces and spectra do not.
     spectrum = np.linalg.eigvalsh(white @ np.diag(weights) @ white.T)

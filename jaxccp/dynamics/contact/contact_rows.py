@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
@@ -155,7 +154,6 @@ def contact_terms(
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
     twist_bias: Float[Array, "nb 6"] | None = None,
-    rotating: np.ndarray | None = None,
 ) -> ContactTerms:
     """Return the terms of contacts in the problem of a step.
 
@@ -168,8 +166,6 @@ def contact_terms(
         h: length of the step [s].
         twist_bias: J̇ v, rates of the twists of jointed bodies at constant joint rates [m/s²,
             rad/s²]; None where these rates are neglected.
-        rotating: mask of the bodies [nb] that rotate freely until they are hit; None for those that
-            no joint touches.
     """
     topology, bodies = model.topology, contacts.bodies
     action, impulse_jacobian = action_at_start(state, contacts), None
@@ -201,9 +197,7 @@ def contact_terms(
             timed = timed | simultaneous
         action = action_at_impact(state, contacts, timed, simultaneous, delay, free_velocity, h)
         jacobian = impulse_jacobian = contact_jacobian(action, topology.rolls)
-        motion = MotionToImpact.of(
-            model, state, contacts, action, free_velocity, h, twist_bias, rotating
-        )
+        motion = MotionToImpact.of(model, state, contacts, action, free_velocity, h, twist_bias)
         start_twists, end_twists = (
             motion.twists_at_impact(twist) for twist in (before, free_velocity)
         )

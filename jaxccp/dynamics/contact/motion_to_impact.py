@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.collision.detect import Contacts
@@ -16,8 +15,8 @@ from jaxccp.model.state import State
 
 @dataclass(frozen=True)
 class MotionToImpact:
-    """Motion of bodies until their impact, to first order: free bodies rotate, and joints change
-    the twists of jointed bodies."""
+    """Motion of bodies until their impact, to first order: bodies without joints, or whose masses
+    are apart, rotate freely, and joints change the twists of the others."""
 
     time: Float[Array, " c"]
     """Time until each contact's impact [s]."""
@@ -40,7 +39,6 @@ class MotionToImpact:
         free_velocity: Float[Array, "nb 6"],
         h: Float[Array, ""] | float,
         twist_bias: Float[Array, "nb 6"] | None = None,
-        rotating: np.ndarray | None = None,
     ) -> "MotionToImpact":
         """Return the motion of a step until its impacts, without contact.
 
@@ -52,9 +50,8 @@ class MotionToImpact:
             free_velocity: twists of the bodies without contact.
             h: length of the step [s].
             twist_bias: rates of the twists of jointed bodies, or None to neglect them.
-            rotating: mask of the bodies that rotate freely [nb]; None: those that no joint touches.
         """
-        rotating = model.topology.unjointed if rotating is None else rotating
+        rotating = model.topology.unjointed | model.topology.standalone
         spin = jnp.where(jnp.asarray(rotating)[:, None], free_velocity[:, 3:], 0.0)
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
         return MotionToImpact(h * action.delay, spin, inertia, contacts.bodies, twist_bias)

@@ -7,7 +7,6 @@ Eliminating v gives the problem that solvers see, N = J H⁻¹ Jᵀ + E and r = 
 """
 
 from dataclasses import dataclass, field, replace
-from typing import overload
 
 import jax
 import jax.numpy as jnp
@@ -20,9 +19,7 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.descriptor.offsets import Offsets
 from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor, describe_reduced
 from jaxccp.dynamics.inertia import InverseRoot
-from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
-from jaxccp.dynamics.reduced import ReducedSystem
-from jaxccp.dynamics.system import System
+from jaxccp.dynamics.step import StepSystem
 from jaxccp.math import linear3
 from jaxccp.model.model import Model
 
@@ -99,7 +96,7 @@ class Descriptor:
         """Return the problem in the multipliers alone, the Schur complement by a Cholesky
         factorisation of H.
 
-        Without K/R/M blocks ``MaximalSystem.problem`` is the same and costs less.
+        Without K/R/M blocks :attr:`jaxccp.dynamics.StepSystem.problem` is the same and costs less.
         """
         delassus = CoupledDelassus(self.jacobian, jnp.linalg.cholesky(self.matrix()))
         r = self.jacobian.velocity(delassus.velocities(self.force)) + self.bias
@@ -155,54 +152,42 @@ class Descriptor:
         return replace(self, jacobian=jacobian, bias=bias, cones=cones)
 
 
-@overload
-def describe(model: Model, system: ReducedSystem) -> ReducedDescriptor: ...
-
-
-@overload
 def describe(
     model: Model,
-    system: MaximalSystem,
-    blocks: KRMBlocks | None = None,
-    weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
-) -> Descriptor: ...
-
-
-@overload
-def describe(model: Model, system: System) -> Descriptor | ReducedDescriptor: ...
-
-
-def describe(
-    model: Model,
-    system: System,
+    system: StepSystem,
     blocks: KRMBlocks | None = None,
     weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
 ) -> Descriptor | ReducedDescriptor:
     """Return the blocks of a step's problem, in global axes and physical units.
 
+    If all masses are apart the blocks are over the twists of bodies, a :class:`Descriptor`; else
+    over the velocities of trees and families, with the families' stiffness and damping in H.
+
     Args:
         model: the model from which ``system`` was assembled.
-        system: the result of :func:`jaxccp.dynamics.maximal.assemble` with ``eliminate=False``,
-            with the forces of ``blocks`` at the present pose among its applied forces; or that of
-            :func:`jaxccp.dynamics.reduced.assemble`, over the velocities of trees and families,
-            with the families' stiffness and damping in H.
-        blocks: K/R/M blocks; H is then M + c_K K + c_R R + c_M M.
+        system: the result of :func:`jaxccp.dynamics.assemble_system`; if all masses are apart, with
+            ``eliminate=False``, and with the forces of ``blocks`` at the present pose among its
+            applied forces.
+        blocks: K/R/M blocks, if all masses are apart; H is then M + c_K K + c_R R + c_M M.
         weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
 
     Raises:
-        ValueError: the system has eliminated rows, ``blocks`` are given for a reduced system, or
+        ValueError: rows over the twists of bodies are eliminated, ``blocks`` are given for bodies
+            that share a mass matrix, or
             :func:`jaxccp.dynamics.descriptor.reduced_descriptor.describe_reduced` raises.
-        TypeError: the system is of another type.
     """
-    if isinstance(system, ReducedSystem):
+    if system.shared is not None:
         if blocks is not None:
-            raise ValueError("K/R/M blocks couple twists of bodies: assemble a maximal system")
-        return describe_reduced(system)
-    if not isinstance(system, MaximalSystem):
-        raise TypeError(f"{type(system).__name__} is no system that has a descriptor")
-    if system.partition is not None:
+            raise ValueError(
+                "K/R/M blocks couple twists of bodies: assemble the system of "
+                "jaxccp.model.cut_joints.with_masses_apart(model)"
+            )
+        return describe_reduced(system.shared, system)
+    bodies = system.free_bodies
+    assert bodies is not None and bodies.delassus is not None
+    if len(system.eliminated):
         raise ValueError("rows are missing from this system: assemble it with eliminate=False")
-    root, free = system.root, np.asarray(model.topology.free, bool)
+    root, free = bodies.root, np.asarray(model.topology.free, bool)
     mask = jnp.asarray(free)
     dtype = root.linear.dtype
     eye = jnp.eye(3, dtype=dtype)
@@ -223,14 +208,14 @@ def describe(
             movable[:, :, None] & movable[:, None, :], blocks.combined(*weights), 0.0
         ).astype(dtype)
 
-    whitened = system.delassus
+    whitened = bodies.delassus
     jacobian = replace(
         whitened,
         scalar_rows=_times(whitened.scalar_rows[:, None], inverse, whitened.scalar_bodies)[:, 0],
         contact_rows=_times(whitened.contact_rows, inverse, whitened.contact_bodies),
     )
-    force = jnp.einsum("bij,bj->bi", masses, system.free_velocity)
-    bias = system.problem.r - jacobian.velocity(system.free_velocity)
+    force = jnp.einsum("bij,bj->bi", masses, bodies.free_velocity)
+    bias = system.problem.r - jacobian.velocity(bodies.free_velocity)
     cones = system.problem.cones
     return Descriptor(masses, pairs, coupling, jacobian, force, bias, cones, tuple(map(bool, free)))
 

@@ -18,7 +18,8 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import Delassus, WhitenedDelassus
 from jaxccp.ccp.problem import Problem
-from jaxccp.dynamics.reduced import ReducedSystem
+from jaxccp.dynamics.step import StepSystem
+from jaxccp.dynamics.trees.shared_mass import SharedMass
 from jaxccp.model.family import MassRoot
 
 
@@ -92,10 +93,11 @@ class ReducedDescriptor:
         return jnp.concatenate([v, -self.cones.project(-l)])
 
 
-def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
-    """Return the blocks of a step's problem in reduced coordinates.
+def describe_reduced(shared: SharedMass, system: StepSystem) -> ReducedDescriptor:
+    """Return the blocks of a step's problem over the velocities that share a mass matrix.
 
     Args:
+        shared: trees and families of the step.
         system: the step's system.
 
     Raises:
@@ -114,12 +116,14 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
             "start of the step: build the model with impact_times 'bounces' and without restitution"
         )
     # Without free bodies and late impacts this is the problem's operator.
-    delassus, velocities = system.impulse_map, system.velocities
+    delassus, velocities = shared.impulse_map, shared.motion.velocities
+    assert delassus is not None
     whitened, compliance, cones = delassus.whitened, delassus.compliance, system.problem.cones
-    free, bias = system.whitened_free, system.problem.r
-    if system.loop_constraints is not None:
+    free, bias = shared.motion.whitened, system.problem.r
+    loops = shared.loop_constraints
+    if loops is not None:
         # Loop rows are eliminated, which has changed the other rows and the velocities: undo this.
-        rows, response = system.loop_constraints.saddle.rows, system.loop_constraints.response
+        rows, response = loops.saddle.rows, loops.response
         bias = jnp.concatenate([jnp.zeros(len(rows), bias.dtype), bias])
         whitened = jnp.concatenate([rows, whitened - response.T @ rows])
         compliance = jnp.concatenate([jnp.zeros(len(rows), compliance.dtype), compliance])
@@ -128,8 +132,8 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
         cones = replace(cones, lo=lo, hi=hi)
     # At this point the free velocities still satisfy the loop rows.
     bias = bias - whitened @ free
-    if system.loop_constraints is not None:
-        free = free - system.loop_constraints.free_impulses @ system.loop_constraints.saddle.rows
+    if loops is not None:
+        free = free - loops.free_impulses @ loops.saddle.rows
     sizes = velocities.sizes if len(velocities.roots) > 1 else (velocities.count,)
     factor = block_diag(*map(_factor, velocities.roots, sizes))
     return ReducedDescriptor(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from jaxccp.dynamics.inertia import InverseRoot
@@ -58,6 +59,13 @@ class Rows:
         """
         zero = jnp.zeros_like(bias)
         return Rows(jacobian, bodies, bias, zero, lo, hi, zero, zero)
+
+    @staticmethod
+    def none(dtype: DTypeLike) -> "Rows":
+        """Return no rows."""
+        nothing = jnp.zeros(0, dtype)
+        bodies = jnp.zeros((0, 2), jnp.int32)
+        return Rows.rigid(jnp.zeros((0, 2, 6), dtype), bodies, nothing, nothing, nothing)
 
     @staticmethod
     def compliant(

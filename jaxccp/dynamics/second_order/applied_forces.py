@@ -9,9 +9,9 @@ from jaxtyping import Array, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.forces import coordinate_wrenches, total_force
-from jaxccp.dynamics.reduced.bias import twist_rate
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
+from jaxccp.dynamics.trees.bias import twist_rate
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.configuration import generalised_velocities, integrate_configuration
 from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion

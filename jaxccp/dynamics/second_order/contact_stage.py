@@ -14,12 +14,12 @@ from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
 from jaxccp.dynamics.contact.impact import Action, action_at_start, find_impacts, newton_impact_law
 from jaxccp.dynamics.contact.motion_to_impact import MotionToImpact
 from jaxccp.dynamics.inertia import world_inertia
-from jaxccp.dynamics.reduced.velocity_rows import rows_of_contacts
 from jaxccp.dynamics.rows import coordinate_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
 from jaxccp.dynamics.second_order.mobility import Configuration, Mobility
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
+from jaxccp.dynamics.trees.velocity_rows import rows_of_contacts
 from jaxccp.math import quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.model.kinematics.configuration import integrate_configuration

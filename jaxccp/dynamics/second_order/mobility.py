@@ -7,15 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.reduced.body_mass import BodyMass
-from jaxccp.dynamics.reduced.free_motion import effective_mass
-from jaxccp.dynamics.reduced.loop_constraints import loop_saddle
-from jaxccp.dynamics.reduced.mass import mass_matrix
-from jaxccp.dynamics.reduced.screws import Screws, screws
-from jaxccp.dynamics.reduced.velocities import Velocities, concatenated
-from jaxccp.dynamics.reduced.velocity_rows import coordinate_rates, row_parts
 from jaxccp.dynamics.rows import bilateral_rows, coordinate_rows
 from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.trees.body_mass import BodyMass
+from jaxccp.dynamics.trees.free_motion import effective_mass
+from jaxccp.dynamics.trees.loop_constraints import loop_saddle
+from jaxccp.dynamics.trees.mass import mass_matrix
+from jaxccp.dynamics.trees.screws import Screws, screws
+from jaxccp.dynamics.trees.velocities import Velocities, concatenated
+from jaxccp.dynamics.trees.velocity_rows import coordinate_rates, row_parts
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion

@@ -13,7 +13,6 @@ from jaxccp.collision.detect import detect
 from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
-from jaxccp.dynamics.reduced.tree_reaction import tree_reactions
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.damping import linear_damping
 from jaxccp.dynamics.rows.law import linear_law
@@ -26,6 +25,7 @@ from jaxccp.dynamics.second_order.newton import NewtonReport
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, has_unknown_rotors
 from jaxccp.dynamics.step_report import StepReport, step_report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
+from jaxccp.dynamics.trees.tree_reaction import tree_reactions
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import Rotors, State

@@ -44,7 +44,7 @@ def project_state(
         The state, its velocities, and the statistics of the solve.
     """
     after, statistics = project(
-        model, state, 1, solver, stop, plain(gradient), True, h, velocity=velocity
+        model, state, 1, solver, stop, plain(gradient), h, velocity=velocity
     )
     linkage, order = model.topology.linkage, row_order(model.topology.linkage)
     if not len(order.loop_rows):

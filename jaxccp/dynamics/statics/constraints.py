@@ -13,8 +13,8 @@ from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import family_energy, spring_energy, weight_energy
-from jaxccp.dynamics.reduced.constraint_projection import loop_errors_at
 from jaxccp.dynamics.statics import forces
+from jaxccp.dynamics.trees.loop_constraints import loop_errors_at
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.kinematics.configuration import integrate_configuration

@@ -14,7 +14,6 @@ from jax import lax
 from jax.scipy.linalg import block_diag, cho_solve
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.reduced.constraint_projection import loop_errors
 from jaxccp.dynamics.statics import forces
 from jaxccp.dynamics.statics.constraints import (
     Balance,
@@ -22,6 +21,7 @@ from jaxccp.dynamics.statics.constraints import (
     row_lengths,
     whitened_saddle,
 )
+from jaxccp.dynamics.trees.loop_constraints import loop_errors
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.kinematics.configuration import integrate_configuration

@@ -11,7 +11,6 @@ from jaxccp.ccp.solution import DerivativeStatus, Solution
 from jaxccp.ccp.solve import solve, stop_gradient_unless
 from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.assemble_system import assemble_system
 from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
 from jaxccp.dynamics.contact.simultaneous_impact import (
@@ -23,10 +22,10 @@ from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
+from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.dynamics.step_report import StepReport, step_report
 from jaxccp.dynamics.stepper import StepLength, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
-from jaxccp.dynamics.system import System
 from jaxccp.model.actuators.activation import later
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
@@ -52,7 +51,7 @@ class AssembledStep:
     """Impulses of earlier steps."""
     motion: JointMotion | None
     """Motion of the joints at the start of the step; None without joints."""
-    system: System
+    system: StepSystem
     """The problem."""
     smooth: SmoothForces | None
     """Forces of smooth contacts at the start of the step, which are applied forces of the step;
@@ -108,7 +107,6 @@ def assemble_step(
         force,
         control,
         None if smooth is None else smooth.resistance,
-        shares_mass_matrix=settings.shares_mass_matrix(model),
         eliminate=settings.eliminate,
     )
     if motion is not None:

@@ -77,10 +77,9 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         outcome = step.system.close_joints(step.model, step.state, outcome, CORRECTIONS)
         after = integrate_step(step, outcome)
         report = report_step(self, step, solution, outcome, after)
-        shares, many = self.shares_mass_matrix(model), self.projections
         gradient, length = plain(self.gradient), step.system.h
         after, statistics = project(
-            model, after, many, self.solver, self.stop, gradient, shares, length
+            model, after, self.projections, self.solver, self.stop, gradient, length
         )
         carry_after = pack_carry(step, outcome, after)
         return mask_invalid(self, carry_after, with_solve(report, statistics))

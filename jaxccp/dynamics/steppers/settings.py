@@ -16,10 +16,10 @@ from jaxccp.ccp.solvers.gradient_newton import GradientNewton
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import count_stackable_bodies
-from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.stepper import checked_start
-from jaxccp.model.cut_joints import with_cut_joints
+from jaxccp.dynamics.trees import reducible
+from jaxccp.model.cut_joints import with_cut_joints, with_masses_apart
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
 from jaxccp.model.model import MAX_DENSE, Model
 from jaxccp.model.state import State
@@ -93,7 +93,7 @@ class ConeSettings:
         if self.solver is not None:
             return resolved(self.solver)
         topology = model.topology
-        if topology.standalone.any():
+        if topology.has_many_dofs and topology.unjointed.any():
             return APGD()
         if topology.linkage.linked or topology.family_frames.any():
             return GradientNewton()
@@ -142,25 +142,22 @@ class Settings(ConeSettings):
     def reduces(self, model: Model) -> bool:
         """Tell whether steps of a model are in reduced coordinates."""
         return not self._cuts_joints and (
-            reduced.reducible(model.topology) or self.is_contact_implicit(model)
+            reducible(model.topology) or self.is_contact_implicit(model)
         )
-
-    def shares_mass_matrix(self, model: Model) -> bool:
-        """Tell whether one mass matrix couples the bodies of a model, in either coordinates."""
-        return bool(model.families) or self.is_contact_implicit(model) or self.reduces(model)
 
     def stepping_model(self, model: Model) -> Model:
         """Return the model as steps use it.
 
         Steps that are implicit in smooth contact have one mass matrix over all velocities. In it
         bodies without joints are among the trees if rigid bodies have up to 300 degrees of freedom,
-        and come last if they have more. Joints are cut if the bodies share a mass matrix in maximal
-        coordinates.
+        and come last if they have more. In maximal coordinates joints are cut where bodies share a
+        mass matrix, and all other masses are apart.
         """
-        if self.is_contact_implicit(model):
-            model = model.with_dense(MAX_DENSE)
-        cut = self._cuts_joints and self.shares_mass_matrix(model)
-        return with_cut_joints(model) if cut else model
+        implicit = self.is_contact_implicit(model)
+        if not (implicit or model.families or self.reduces(model)):
+            return with_masses_apart(model)
+        model = model.with_dense(MAX_DENSE) if implicit else model
+        return with_cut_joints(model) if self._cuts_joints else model
 
     def is_contact_implicit(self, model: Model) -> bool:
         """Tell whether steps are implicit in the forces of smooth contacts."""

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
 from jaxccp.math.jitted import jitted
+from jaxccp.math.rows import put_rows, take_rows
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
@@ -122,11 +123,14 @@ def integrate_configuration(
     )
     if orientation is None:
         rotation = quaternion.exp(step.bodies[:, 3:])
-        orientation = quaternion.normalize(quaternion.multiply(rotation, state.quaternion[bodies]))
+        before = take_rows(state.quaternion, bodies)
+        orientation = quaternion.normalize(quaternion.multiply(rotation, before))
     after = replace(
         state,
-        position=state.position.at[bodies].add(step.bodies[:, :3]),
-        quaternion=state.quaternion.at[bodies].set(orientation),
+        position=put_rows(
+            state.position, bodies, take_rows(state.position, bodies) + step.bodies[:, :3]
+        ),
+        quaternion=put_rows(state.quaternion, bodies, orientation),
         families=tuple(
             replace(old, q=family.advance(old.q, change, 1.0))
             for family, old, change in zip(
@@ -139,13 +143,15 @@ def integrate_configuration(
         new = split_velocities(topology, state.families, velocity)
         after = replace(
             after,
-            velocity=state.velocity.at[bodies].set(new.bodies[:, :3]),
-            angular_velocity=state.angular_velocity.at[bodies].set(new.bodies[:, 3:]),
+            velocity=put_rows(state.velocity, bodies, new.bodies[:, :3]),
+            angular_velocity=put_rows(state.angular_velocity, bodies, new.bodies[:, 3:]),
             families=tuple(
                 replace(old, v=v) for old, v in zip(after.families, new.families, strict=True)
             ),
         )
         rate = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(new.axes)
+    if topology.masses_apart:  # joints place no body
+        return after
     change = step.axes
     if len(topology.linkage.loops):
         change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from jaxccp.content import ByContent
-from jaxccp.dynamics.maximal.forest import Edge, Forest, forest
+from jaxccp.dynamics.free_bodies.forest import Edge, Forest, forest
 from jaxccp.model.kinematics.spanning_tree import spanning_tree
 from jaxccp.model.model import Topology
 from jaxccp.model.row_order import row_order

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxccp.dynamics.reduced.bias import jacobian_rate, small_angle_weight
-from jaxccp.dynamics.reduced.body_mass import BodyMass
-from jaxccp.dynamics.reduced.screws import Screws
-from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.trees.bias import jacobian_rate, small_angle_weight
+from jaxccp.dynamics.trees.body_mass import BodyMass
+from jaxccp.dynamics.trees.screws import Screws
+from jaxccp.dynamics.trees.velocities import Velocities
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family import FrameMap
 
@@ -44,7 +44,7 @@ class ImpactTimeLinearisation:
         """Return the rates at the velocities that a step has without contact.
 
         They are reduced if bodies rotate by more than
-        :data:`jaxccp.dynamics.reduced.bias.SMALL_ANGLE` in the step.
+        :data:`jaxccp.dynamics.trees.bias.SMALL_ANGLE` in the step.
 
         Args:
             screws: the degrees of freedom.

@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.operators import Repetition
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
-from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows.row import Rows
+from jaxccp.dynamics.trees.velocities import Velocities
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order, rows_on

@@ -8,7 +8,11 @@ import numpy as np
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.reduced.free_body_velocities import FreeBodyMap, FreeBodyRoot, free_body_masses
+from jaxccp.dynamics.free_bodies.free_body_velocities import (
+    FreeBodyMap,
+    FreeBodyRoot,
+    free_body_masses,
+)
 from jaxccp.model.family import FrameMap, MassRoot
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

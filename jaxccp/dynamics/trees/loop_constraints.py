@@ -9,11 +9,13 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import inverse_root
-from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows.row import Rows
+from jaxccp.dynamics.trees.velocities import Velocities
 from jaxccp.math import quaternion, safe
 from jaxccp.math.saddle import Saddle
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
@@ -115,3 +117,39 @@ def _row_bounds(model: Model, rows: Rows, velocities: Velocities) -> Float[Array
     sizes = sizes.at[frames].set(safe.norm(twists))
     parts = rows.jacobian.reshape(*rows.jacobian.shape[:2], 2, 3)
     return lax.stop_gradient(jnp.sum(safe.norm(parts) * sizes[rows.bodies], axis=(1, 2)))
+
+
+def loop_errors(model: Model, state: State, h: Array | float = 0.0) -> Float[Array, " m"]:
+    """Return the errors of the rows that close loops and set tendon lengths [m, rad].
+
+    Args:
+        model: the model.
+        state: the pose; its joint coordinates are those of its poses.
+        h: time from the clock of ``state`` to that at which tendons have their imposed length [s].
+    """
+    return loop_errors_at(model, tree_motion(model, state), state.time + h)
+
+
+def bilateral_errors(model: Model, state: State, h: Array | float) -> Float[Array, " m"]:
+    """Return the errors of all rows of joints and of tendons of given length [m, rad].
+
+    Args:
+        model: the model.
+        state: the poses of the bodies.
+        h: time from the clock of ``state`` to that at which tendons have their imposed length [s].
+    """
+    motion, routing = joint_motion(model, state), model.topology.linkage.routing
+    stretch = motion.tendon.length - model.tendons.bilateral_length(state.time + h)
+    return jnp.concatenate([motion.error, stretch[routing.bilateral]])
+
+
+def loop_errors_at(model: Model, motion: JointMotion, time: Float[Array, ""]) -> Float[Array, " m"]:
+    """Return the errors of the rows that close loops and set tendon lengths [m, rad].
+
+    Args:
+        model: the model.
+        motion: motion of joints and tendons.
+        time: time for which lengths are imposed [s].
+    """
+    stretch = motion.tendon.length - model.tendons.bilateral_length(time)
+    return row_order(model.topology.linkage).loop_row_values(motion.error, stretch)

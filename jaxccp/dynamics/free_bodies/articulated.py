@@ -23,14 +23,14 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.maximal.forest import Forest
+from jaxccp.dynamics.free_bodies.forest import Forest
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Articulated:
     """Factors of the equality rows along trees, by step and place of the forest
-    (:class:`jaxccp.dynamics.maximal.forest.Forest`)."""
+    (:class:`jaxccp.dynamics.free_bodies.forest.Forest`)."""
 
     transfer: Float[Array, "steps w 6 6"]
     """T: velocity of the body per velocity of its parent."""

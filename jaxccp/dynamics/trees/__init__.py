@@ -1,7 +1,5 @@
-"""Reduced coordinates: joints give degrees of freedom in place of equality rows."""
+"""Trees and families, which share a mass matrix: joints give degrees of freedom, not rows."""
 
-from jaxccp.dynamics.reduced.assembly import assemble
-from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.model.model import DENSE, Topology
 
 
@@ -16,10 +14,3 @@ def reducible(topology: Topology) -> bool:
     """
     families = bool(topology.family_frames.any())
     return families or (bool(topology.linkage.joints) and 0 < topology.dofs.count <= DENSE)
-
-
-__all__ = [
-    "ReducedSystem",
-    "assemble",
-    "reducible",
-]

@@ -2,26 +2,27 @@
 
 from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.forces import total_force
-from jaxccp.dynamics.reduced.bias import momentum_rate
-from jaxccp.dynamics.reduced.body_mass import BodyMass
-from jaxccp.dynamics.reduced.loop_constraints import LoopConstraints, solve_loops
-from jaxccp.dynamics.reduced.mass import mass_matrix
-from jaxccp.dynamics.reduced.screws import Screws, screws
-from jaxccp.dynamics.reduced.velocities import Velocities
-from jaxccp.dynamics.reduced.velocity_rows import (
+from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.smooth import Resistance
+from jaxccp.dynamics.trees.bias import momentum_rate
+from jaxccp.dynamics.trees.body_mass import BodyMass
+from jaxccp.dynamics.trees.loop_constraints import LoopConstraints, solve_loops
+from jaxccp.dynamics.trees.mass import mass_matrix
+from jaxccp.dynamics.trees.screws import Screws, screws
+from jaxccp.dynamics.trees.velocities import Velocities
+from jaxccp.dynamics.trees.velocity_rows import (
     add_loop_rows,
     coordinate_rates,
     lone_velocities,
     row_parts,
 )
-from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
-from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.smooth import Resistance
 from jaxccp.math.small import plus_diagonal
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
@@ -30,6 +31,7 @@ from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FreeMotion:
     """Motion of a step without impulses of the rows that remain in the problem."""
@@ -44,10 +46,13 @@ class FreeMotion:
     """Twists of the bodies at the start of the step; 0 for free bodies with masses apart."""
     mass: BodyMass
     """Mass operator of the bodies."""
+    impulse: Float[Array, "nb 6"]
+    """Impulses of all forces that are neither rows nor joint reactions: gravity, fluid, motors and
+    applied forces [N s, N m s]."""
     momentum: Float[Array, "nb 6"]
-    """Momenta at the start, plus those of all forces that are not rows [N s, N m s]."""
+    """Momenta at the start, plus ``impulse`` [N s, N m s]."""
     half_step_bias: Float[Array, "nb 6"]
-    """½ h g, half of the change of velocity-product momenta in the step [N s, N m s]."""
+    """½ h g, velocity-product momentum of jointed bodies over half a step [N s, N m s]."""
     compliant: Rows
     """Rows that are in M̂."""
     rows: Rows
@@ -66,7 +71,7 @@ def solve_free_motion(
     h: Float[Array, ""] | float,
     force: Float[Array, "nb 6"] | None,
     motion: JointMotion,
-    control: Float[Array, " nm"] | None,
+    control: Float[Array, " nm"],
     resistance: Resistance | None,
     eliminate: bool,
 ) -> FreeMotion:
@@ -78,15 +83,12 @@ def solve_free_motion(
         h: length of the step [s].
         force: applied force [N] and torque [N m] on each body, world axes, or None.
         motion: motion of joints and tendons.
-        control: control of each actuator, 0 when None.
+        control: control of each actuator.
         resistance: resistance of the smooth contacts whose forces are in ``force``, or None.
         eliminate: whether to eliminate the rows of loops and tendons of given length.
     """
     topology = model.topology
-    linkage, dofs = topology.linkage, topology.dofs
-    dtype = state.position.dtype
-    if control is None:
-        control = jnp.zeros(len(linkage.actuators), dtype)
+    dofs = topology.dofs
     screws_ = screws(model, state)
     tree_map, coupled = FrameMap(screws_.bodies(state.position)), resistance is not None
     velocities = Velocities.of(model, state, tree_map, free_bodies=coupled)
@@ -94,7 +96,8 @@ def solve_free_motion(
         model, state, motion, h, control, reduced=coordinate_rates(model, motion, velocities)
     )
     mass = BodyMass.of(model, state)
-    momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
+    impulse = h * total_force(model, state, step, force)
+    momentum = mass.apply(state.twist) + impulse
 
     all_rows = coordinate_rows(step)
     order = row_order(topology.linkage)
@@ -134,6 +137,7 @@ def solve_free_motion(
         whitened=free,
         before=before,
         mass=mass,
+        impulse=impulse,
         momentum=momentum,
         half_step_bias=half_step_bias,
         compliant=compliant,

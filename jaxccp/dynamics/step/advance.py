@@ -1,16 +1,16 @@
-"""Poses and velocities after a step in reduced coordinates."""
+"""Poses and velocities after a step."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import rotate_freely, spin_of, world_inertia
 from jaxccp.dynamics.outcome import Outcome
-from jaxccp.dynamics.reduced.bias import small_angle_weight
-from jaxccp.math import linear3, quaternion, safe
+from jaxccp.dynamics.trees.bias import small_angle_weight
+from jaxccp.math import linear3, quaternion
 from jaxccp.math.linear3 import cross
+from jaxccp.math.rows import take_rows
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.kinematics.configuration import (
     integrate_configuration,
@@ -20,11 +20,16 @@ from jaxccp.model.kinematics.configuration import (
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
-if TYPE_CHECKING:
-    from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 
-
-def advance(model: Model, state: State, system: "ReducedSystem", outcome: Outcome) -> State:
+def advance(
+    model: Model,
+    state: State,
+    outcome: Outcome,
+    h: Float[Array, ""] | float,
+    spin_momentum: Float[Array, "nb 3"],
+    velocity: Float[Array, "nb 3"],
+    free_flight: Float[Array, "nb 3"],
+) -> State:
     """Return the state after the step: its velocities, and the poses to which they lead.
 
     If all bodies moved straight on, momentum about any point would be conserved. Jointed bodies do
@@ -36,26 +41,19 @@ def advance(model: Model, state: State, system: "ReducedSystem", outcome: Outcom
     Args:
         model: the model.
         state: the state before the step.
-        system: the step's system.
         outcome: velocities and impulses of the step.
+        h: length of the step [s].
+        spin_momentum: angular momentum of each body about its centre of mass after the step [N m
+            s].
+        velocity: velocity of each centre of mass after the step [m/s].
+        free_flight: velocities with which the centres of mass would move straight on [m/s].
     """
-    h = system.h
     after = integrate_poses(model, state, outcome.transport_velocity, h)
-    momentum = system.mass.apply(outcome.twist) + system.half_step_bias
-    if system.action.late:
-        momentum = momentum.at[:, 3:].add(_late_angular_momentum(model, system, outcome))
-    mass = system.mass.mass[:, None]
-    bias_velocity = safe.divide(system.half_step_bias[:, :3], mass)
-    velocity = outcome.twist[:, :3] + bias_velocity
-    if outcome.late_momentum_change is not None:
-        momentum = momentum + outcome.late_momentum_change
-        velocity = velocity + safe.divide(outcome.late_momentum_change[:, :3], mass)
-    spin = spin_of(model, after.quaternion, momentum[:, 3:])
+    spin = spin_of(model, after.quaternion, spin_momentum)
     pairs = zip(after.families, outcome.families, strict=True)
     after = replace(after, families=tuple(replace(old, v=v) for old, v in pairs))
     if not model.topology.dofs.floating.any():
         return with_frames(model, replace(after, velocity=velocity, angular_velocity=spin))
-    free_flight = system.twists(outcome.transport_velocity)[:, :3] + bias_velocity
     position_error = state.position + h * free_flight - after.position
     shift, rotation = _conserving_shift(model, after, position_error, velocity)
     dofs = model.topology.dofs
@@ -70,25 +68,6 @@ def advance(model: Model, state: State, system: "ReducedSystem", outcome: Outcom
         angular_velocity=spin + rotation[:, 3:],
     )
     return with_frames(model, shifted)
-
-
-def _late_angular_momentum(
-    model: Model, system: "ReducedSystem", outcome: Outcome
-) -> Float[Array, "nb 3"]:
-    """Return the angular momentum [N m s] that levers omit if a body without joints is hit more
-    than once in a step.
-
-    See :meth:`jaxccp.dynamics.maximal.MaximalSystem.after`.
-    """
-    free = system.velocities_without_impulses()
-    change = (outcome.twist - system.twists(free))[:, :3]
-    transport_change = system.twists(outcome.transport_velocity - free)[:, :3]
-    assert outcome.lever_velocity is not None
-    free_flight = system.twists(free)[:, :3]
-    late = system.twists(outcome.lever_velocity - outcome.transport_velocity)[:, :3]
-    missing = cross(change, transport_change) - cross(free_flight, late)
-    missing = system.h * system.mass.mass[:, None] * missing
-    return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, missing)
 
 
 def _conserving_shift(
@@ -121,7 +100,7 @@ def integrate_poses(
 ) -> State:
     """Return the state with the poses after a time of constant velocities.
 
-    Bodies without joints rotate torque-free; all else as in
+    Bodies outside of trees rotate torque-free; all else as in
     :func:`jaxccp.model.kinematics.configuration.integrate_configuration`.
 
     Args:
@@ -135,8 +114,8 @@ def integrate_poses(
     if jointed.all():
         return integrate_configuration(model, state, h * velocity)
     spin = split_velocities(topology, state.families, velocity).bodies[:, 3:]
-    before = state.quaternion[bodies]
-    orientation = rotate_freely(model.bodies.inertia[bodies], before, spin, h)
+    before = take_rows(state.quaternion, bodies)
+    orientation = rotate_freely(take_rows(model.bodies.inertia, bodies), before, spin, h)
     if jointed.any():
         constant_spin = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), before))
         orientation = jnp.where(jnp.asarray(jointed)[:, None], constant_spin, orientation)

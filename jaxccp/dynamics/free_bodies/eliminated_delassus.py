@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.operators import BodyDelassus, Delassus
 from jaxccp.ccp.operators.dense import densified
-from jaxccp.dynamics.maximal.equalities import Equalities
+from jaxccp.dynamics.free_bodies.equalities import Equalities
 
 
 @jax.tree_util.register_dataclass

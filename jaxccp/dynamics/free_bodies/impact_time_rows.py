@@ -10,9 +10,10 @@ from jaxtyping import Array, Float
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.contact.simultaneous_impact import count_impacts
+from jaxccp.dynamics.free_bodies.equalities import Equalities, equalities
+from jaxccp.dynamics.free_bodies.forest import Forest
+from jaxccp.dynamics.free_bodies.partition import Partition
 from jaxccp.dynamics.inertia import InverseRoot
-from jaxccp.dynamics.maximal.equalities import Equalities, equalities
-from jaxccp.dynamics.maximal.forest import Forest
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math import quaternion, safe
 from jaxccp.model.model import Topology
@@ -58,6 +59,42 @@ class ImpactTimeEqualities:
         """
         _, lam = self.response.solve(row_impulse, jnp.zeros_like(self.response.compliance))
         return impulse + self.impulse_map.spread(lam), lam
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ImpactTimeRows:
+    """All scalar rows at the time at which each mechanism is hit."""
+
+    rows: Rows
+    """The rows at the poses at the impact."""
+    root: InverseRoot
+    """L at the orientations at the impact."""
+    equalities: ImpactTimeEqualities | None
+    """The eliminated rows there; None if none are eliminated."""
+
+    @staticmethod
+    def of(
+        rows: Rows,
+        rigid: int,
+        partition: Partition | None,
+        root: InverseRoot,
+        root_at_impact: InverseRoot,
+    ) -> "ImpactTimeRows":
+        """Return the rows at the impact, with factors of those that are eliminated.
+
+        Args:
+            rows: rows at the poses at the impact.
+            rigid: number of rigid rows, which come first.
+            partition: partition into eliminated and remaining rows; None if none are eliminated.
+            root: L at the start of the step.
+            root_at_impact: L at the orientations at the impact.
+        """
+        if partition is None:
+            return ImpactTimeRows(rows, root_at_impact, None)
+        eliminated = rows.select(partition.eliminated)
+        factors = ImpactTimeEqualities.of(eliminated, rigid, partition.forest, root, root_at_impact)
+        return ImpactTimeRows(rows, root_at_impact, factors)
 
 
 def mechanisms(topology: Topology) -> np.ndarray:

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.dynamics.maximal.articulated import Articulated, articulate
-from jaxccp.dynamics.maximal.forest import Forest
+from jaxccp.dynamics.free_bodies.articulated import Articulated, articulate
+from jaxccp.dynamics.free_bodies.forest import Forest
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math import safe
 from jaxccp.math.saddle import pseudo_inverse

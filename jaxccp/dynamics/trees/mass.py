@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.reduced.screws import Screws
+from jaxccp.dynamics.trees.screws import Screws
 from jaxccp.math.components import components, from_components
 from jaxccp.model.kinematics.dofs import Dofs
 

@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
-from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.math import quaternion
+from jaxccp.math.rows import put_rows, take_rows
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.state import State
 
@@ -37,11 +38,11 @@ class FreeBodyMap:
     def twists(self, v: Float[Array, " 6*l"]) -> Float[Array, "nb 6"]:
         """Return the twists J v of all bodies [m/s, rad/s]."""
         still = jnp.zeros((len(self.topology.bodies), 6), v.dtype)
-        return still.at[self.bodies].set(v.reshape(-1, 6))
+        return put_rows(still, self.bodies, v.reshape(-1, 6))
 
     def pull(self, wrench: Float[Array, "nb 6"]) -> Float[Array, " 6*l"]:
         """Return Jᵀ f of wrenches or momenta of all bodies: those of the free bodies."""
-        return wrench[self.bodies].reshape(-1)
+        return take_rows(wrench, self.bodies).reshape(-1)
 
     def project_rows(
         self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
