@@ -75,7 +75,7 @@ def rotate_freely(
     """
     # The rotation does not depend on the scale of the inertia, which may be tiny.
     inertia = inertia / jnp.max(lax.stop_gradient(inertia), axis=(-2, -1), keepdims=True)
-    local = jnp.einsum("bji,bj->bi", quaternion.to_matrix(orientation), spin)
+    local = quaternion.rotate(quaternion.conjugate(orientation), spin)
     start = 0.5 * h * local
     half = checkpoint_name(_half_rotation(inertia, start), TURNS)
     half = _differentiable(inertia, start, half)
