@@ -14,7 +14,7 @@ from jaxccp.collision.contact_cache import recall
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics.step import assemble_system
 from jaxccp.math import quaternion
-from jaxccp.model.cut_joints import with_masses_apart
+from jaxccp.model.cut_joints import with_block_diagonal_mass
 
 ACCURATE = Stop(1e-9, 0.0, 200)
 """[m/s]; of the steps before."""
@@ -55,7 +55,7 @@ def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
         carry = step(carry)
     state = carry.state
     contacts = detect(model, state)
-    problem = assemble_system(with_masses_apart(model), state, contacts, h)[0].problem
+    problem = assemble_system(with_block_diagonal_mass(model), state, contacts, h)[0].problem
     world = recall(carry.warm_start, contacts).impulses
     guess = jnp.einsum("cij,cj->ci", contacts.frame, world)
     return live(problem, np.asarray(guess).reshape(-1), np.asarray(contacts.live))

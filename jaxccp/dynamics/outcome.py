@@ -30,4 +30,4 @@ class Outcome:
     late_momentum_change: Float[Array, "nb 6"] | None = None
     """Momentum of jointed bodies after late impulses, less M V of ``twist`` with mass and axes at
     the start of the step [N s, N m s]; both change until the impact. None if no impulse is late, in
-    models with loops, and where all masses are apart."""
+    models with loops, and if the mass matrix is block diagonal."""

@@ -15,7 +15,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics.step import assemble_system
 from jaxccp.dynamics.trees import reducible
-from jaxccp.model.cut_joints import with_masses_apart
+from jaxccp.model.cut_joints import with_block_diagonal_mass
 from jaxccp.model.family import Family, FrameMap, MassRoot
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
@@ -94,7 +94,7 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
     """
     state = checked_state(model, state)
     if not reducible(model.topology):
-        return project(with_masses_apart(model), state, iterations)[0]
+        return project(with_block_diagonal_mass(model), state, iterations)[0]
     return project(model, with_joint_coordinates(model, state), iterations)[0]
 
 

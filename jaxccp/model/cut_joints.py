@@ -25,9 +25,9 @@ def with_cut_joints(model: Model) -> Model:
     return replace(model, topology=replace(topology, linkage=linkage))
 
 
-def with_masses_apart(model: Model) -> Model:
-    """Return the model with six degrees of freedom for every rigid body that moves, whose masses
-    are in no common matrix.
+def with_block_diagonal_mass(model: Model) -> Model:
+    """Return the model with six degrees of freedom for every rigid body that moves, and a mass
+    matrix of one block for each.
 
     The rows of joints are solved along trees of bodies, in time proportional to their number.
 
@@ -39,8 +39,8 @@ def with_masses_apart(model: Model) -> Model:
     """
     if model.families:
         raise ValueError(
-            "the masses of a model with families are not kept apart, since frames move by the "
-            "velocities of their family and have none of their own: take "
+            "the mass matrix of a model with families is not block diagonal, since frames move by "
+            "the velocities of their family and have none of their own: take "
             "jaxccp.model.cut_joints.with_cut_joints for joints as rows"
         )
-    return replace(model, topology=replace(model.topology, masses_apart=True))
+    return replace(model, topology=replace(model.topology, block_diagonal_mass=True))

@@ -91,8 +91,9 @@ class Topology(ByContent):
     """The pairs of shapes with penalty forces between them, if any."""
     dense: int = DENSE
     """Largest number of degrees of freedom for which all rigid bodies share one mass matrix."""
-    masses_apart: bool = False
-    """Whether no rigid body shares a mass matrix with others; all joints are rows then."""
+    block_diagonal_mass: bool = False
+    """Whether the mass matrix has a block of its own for every rigid body; all joints are rows
+    then."""
 
     @property
     def movable(self) -> np.ndarray:
@@ -115,7 +116,7 @@ class Topology(ByContent):
         """Degrees of freedom in reduced coordinates."""
         linkage = self.linkage
         ball = np.array(linkage.motions, str) == "ball"
-        tree = (np.zeros(0, int), np.zeros(0, bool)) if self.masses_apart else linkage.tree
+        tree = (np.zeros(0, int), np.zeros(0, bool)) if self.block_diagonal_mass else linkage.tree
         return dofs(linkage.bodies, linkage.owner, ball, tree, self.free & ~self.standalone)
 
     @cached_table
@@ -128,14 +129,14 @@ class Topology(ByContent):
     @cached_table
     def standalone(self) -> np.ndarray:
         """Mask of the movable rigid bodies that are not part of the dense mass matrix [nb]: all if
-        :attr:`masses_apart`, else the unjointed ones if :attr:`has_many_dofs`."""
-        if self.masses_apart:
+        :attr:`block_diagonal_mass`, else the unjointed ones if :attr:`has_many_dofs`."""
+        if self.block_diagonal_mass:
             return self.free
         return self.unjointed if self.has_many_dofs else np.zeros_like(self.unjointed)
 
     @property
     def has_many_dofs(self) -> bool:
-        """Whether all rigid bodies together have more than :attr:`dense` degrees of freedom in
+        """Tell whether all rigid bodies together have more than :attr:`dense` degrees of freedom in
         reduced coordinates."""
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])

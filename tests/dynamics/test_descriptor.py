@@ -15,7 +15,7 @@ from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import Descriptor, KRMBlocks, describe, matrices
 from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.model import Box, Capsule, Model, Plane, Sphere, State
-from jaxccp.model.cut_joints import with_masses_apart
+from jaxccp.model.cut_joints import with_block_diagonal_mass
 from jaxccp.scene import ModelBuilder
 
 H = 2e-3
@@ -64,7 +64,7 @@ def step() -> tuple[
 
     @jax.jit
     def run(state: State):
-        system, _ = assemble_system(with_masses_apart(model), state, contacts, H)
+        system, _ = assemble_system(with_block_diagonal_mass(model), state, contacts, H)
         descriptor = describe(model, system)
         assert system.free_bodies is not None and system.free_bodies.delassus is not None
         lam = jnp.sin(jnp.arange(descriptor.cones.rows, dtype=system.problem.r.dtype))
@@ -296,7 +296,7 @@ def test_a_bushing_between_bodies_is_implicit_and_differentiable() -> None:
     builder.add_solid(Sphere(0.1), LOWER, position=(0, 0, 0.1))
     builder.add_solid(Sphere(0.1), UPPER, position=(0, 0, 0.5), velocity=(0, 0, -0.3))
     model, state = builder.build(max_contacts=1)
-    apart, push = with_masses_apart(model), STIFFNESS * STRETCH
+    apart, push = with_block_diagonal_mass(model), STIFFNESS * STRETCH
     force = np.zeros((3, 6))
     force[1:, 2] = push, -push
 

@@ -12,7 +12,7 @@ from jaxccp.collision.detect import detect
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, describe, matrices, rollout
 from jaxccp.dynamics.step import assemble_system
 from jaxccp.model import Material, Plane, Sphere
-from jaxccp.model.cut_joints import with_masses_apart
+from jaxccp.model.cut_joints import with_block_diagonal_mass
 from jaxccp.scene import ModelBuilder
 
 RADIUS, GRAVITY, H, STEPS = 0.1, 9.81, 1e-3, 300
@@ -91,7 +91,7 @@ def test_the_matrices_have_all_six_rows_of_a_contact() -> None:
     for x in (0.0, 1.0):
         builder.add_solid(Sphere(RADIUS), 2.0, surface, position=(x, 0, RADIUS))
     model, state = builder.build()
-    apart = with_masses_apart(model)
+    apart = with_block_diagonal_mass(model)
     system, _ = assemble_system(apart, state, detect(model, state), H)
     found = matrices(describe(model, system))
     j, h = found.j.toarray(), found.h.toarray()

@@ -41,7 +41,7 @@ from jaxccp.model import (
     joint_motion,
     motor,
 )
-from jaxccp.model.cut_joints import with_masses_apart
+from jaxccp.model.cut_joints import with_block_diagonal_mass
 from jaxccp.scene import ModelBuilder
 from tests.ccp.compiled import solve
 
@@ -300,7 +300,7 @@ def problems() -> tuple[StepSystem, Array, Array]:
 
     @jax.jit
     def build(state: State) -> tuple[StepSystem, Array, Array]:
-        contacts, apart = detect(model, state), with_masses_apart(model)
+        contacts, apart = detect(model, state), with_block_diagonal_mass(model)
         whole, left = (
             assemble_system(apart, state, contacts, H, None, jnp.ones(5), eliminate=eliminate)[0]
             for eliminate in (False, True)

@@ -28,7 +28,7 @@ from jaxccp import (
     joint_motion,
     rollout,
 )
-from jaxccp.model.cut_joints import with_masses_apart
+from jaxccp.model.cut_joints import with_block_diagonal_mass
 from tests.families.chain import Chain
 
 STOP = Stop(1e-11)
@@ -144,9 +144,9 @@ def test_it_hangs_on_a_tree_and_is_differentiated(swing):
     assert np.abs(central).max(1).min() > 1e-3
 
 
-def test_bodies_with_masses_apart_have_no_families():
+def test_bodies_with_block_diagonal_mass_have_no_families():
     builder = ModelBuilder()
     builder.add_family(chain((0, 0, 1), 2))
     model, _ = builder.build()
     with pytest.raises(ValueError, match="with_cut_joints for joints as rows"):
-        with_masses_apart(model)
+        with_block_diagonal_mass(model)

@@ -15,8 +15,8 @@ from jaxccp.model.state import State
 
 @dataclass(frozen=True)
 class MotionToImpact:
-    """Motion of bodies until their impact, to first order: bodies without joints, or whose masses
-    are apart, rotate freely, and joints change the twists of the others."""
+    """Motion of bodies until their impact, to first order: bodies without joints, and those with a
+    mass of their own, rotate freely, and joints change the twists of the others."""
 
     time: Float[Array, " c"]
     """Time until each contact's impact [s]."""

@@ -160,15 +160,16 @@ def describe(
 ) -> Descriptor | ReducedDescriptor:
     """Return the blocks of a step's problem, in global axes and physical units.
 
-    If all masses are apart the blocks are over the twists of bodies, a :class:`Descriptor`; else
-    over the velocities of trees and families, with the families' stiffness and damping in H.
+    If the mass matrix is block diagonal the blocks are over the twists of bodies, a
+    :class:`Descriptor`; else over the velocities of trees and families, with the families'
+    stiffness and damping in H.
 
     Args:
         model: the model from which ``system`` was assembled.
-        system: the result of :func:`jaxccp.dynamics.assemble_system`; if all masses are apart, with
-            ``eliminate=False``, and with the forces of ``blocks`` at the present pose among its
-            applied forces.
-        blocks: K/R/M blocks, if all masses are apart; H is then M + c_K K + c_R R + c_M M.
+        system: the result of :func:`jaxccp.dynamics.assemble_system`; over the twists of bodies
+            with ``eliminate=False``, and with the forces of ``blocks`` at the present pose among
+            its applied forces.
+        blocks: K/R/M blocks, over the twists of bodies; H is then M + c_K K + c_R R + c_M M.
         weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
 
     Raises:
@@ -180,7 +181,7 @@ def describe(
         if blocks is not None:
             raise ValueError(
                 "K/R/M blocks couple twists of bodies: assemble the system of "
-                "jaxccp.model.cut_joints.with_masses_apart(model)"
+                "jaxccp.model.cut_joints.with_block_diagonal_mass(model)"
             )
         return describe_reduced(system.shared, system)
     bodies = system.free_bodies

@@ -28,8 +28,8 @@ class FreeBodies:
     """The bodies outside the dense mass matrix (:attr:`jaxccp.model.Topology.standalone`) in one
     step.
 
-    Beside trees they only interact through contacts. If all masses are apart, the rows of joints
-    and tendons act on them.
+    Beside trees they only interact through contacts. If the mass matrix is block diagonal, all
+    bodies are free, and the rows of joints and tendons act on them.
     """
 
     root: InverseRoot
@@ -66,7 +66,7 @@ class FreeBodies:
         topology = model.topology
         root = inverse_root(model, quaternion.to_matrix(state.quaternion))
         mask = jnp.asarray(topology.standalone)
-        if not topology.masses_apart:
+        if not topology.block_diagonal_mass:
             ones = mask.astype(state.position.dtype)
             root = InverseRoot(ones * root.linear, ones[:, None, None] * root.angular)
         free_velocity = state.twist + root.apply(root.transpose(impulse))

@@ -64,7 +64,7 @@ class ImpactTimeEqualities:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ImpactTimeRows:
-    """All scalar rows at the time at which each mechanism is hit."""
+    """The scalar rows of a model, evaluated at the time at which each mechanism is hit."""
 
     rows: Rows
     """The rows at the poses at the impact."""

@@ -1,4 +1,4 @@
-"""Rows of joints and tendons between bodies whose masses are apart."""
+"""Rows of joints and tendons between bodies with a block-diagonal mass matrix."""
 
 from dataclasses import dataclass, field, replace
 
@@ -20,8 +20,10 @@ from jaxccp.model.row_order import row_order
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class JointRows:
-    """All scalar rows of a model over the twists of its bodies, of which equality rows may be
-    eliminated."""
+    """The scalar rows of a model over the twists of its bodies.
+
+    Equality rows may be eliminated, which leaves those with bounds to the problem.
+    """
 
     rows: Rows
     """The rows at the start of the step."""

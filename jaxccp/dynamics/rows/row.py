@@ -62,7 +62,11 @@ class Rows:
 
     @staticmethod
     def none(dtype: DTypeLike) -> "Rows":
-        """Return no rows."""
+        """Return an empty set of rows.
+
+        Args:
+            dtype: type of the numbers.
+        """
         nothing = jnp.zeros(0, dtype)
         bodies = jnp.zeros((0, 2), jnp.int32)
         return Rows.rigid(jnp.zeros((0, 2, 6), dtype), bodies, nothing, nothing, nothing)

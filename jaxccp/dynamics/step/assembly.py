@@ -35,8 +35,8 @@ def assemble_system(
 ) -> tuple[StepSystem, JointMotion | None]:
     """Assemble the problem of a step.
 
-    Trees and families share a mass matrix. Bodies without joints have theirs apart if there are
-    many degrees of freedom, and all bodies if :attr:`jaxccp.model.Topology.masses_apart`.
+    Trees and families share a mass matrix. Bodies without joints have their own if there are many
+    degrees of freedom, and all bodies if :attr:`jaxccp.model.Topology.block_diagonal_mass`.
 
     Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b − ½ h g_b) − Σ J_rᵀ α_r b_r), where g
     is the rate of the velocity-product momentum. The momenta P of the bodies at the start are those
@@ -55,22 +55,22 @@ def assemble_system(
         resistance: resistance of the smooth contacts whose forces are in ``force``; M̂ then
             includes their h R + h² K, and is one dense matrix of all velocities.
         eliminate: whether to solve for equality rows beforehand: those of loops and of tendons of
-            given length beside trees, those of all joints where masses are apart.
+            given length beside trees, those of all joints if the mass matrix is block diagonal.
 
     Returns:
-        The problem, and the motion of joints and tendons; None for a model without them whose
-        masses are apart.
+        The problem, and the motion of joints and tendons; None for a model without them whose mass
+        matrix is block diagonal.
     """
     topology, dtype = model.topology, state.position.dtype
     if control is None:
         control = jnp.zeros(len(topology.linkage.actuators), dtype)
-    if topology.masses_apart:
-        blocks = _apart(model, state, h, force, control, eliminate)
+    if topology.block_diagonal_mass:
+        blocks = _free_bodies(model, state, h, force, control, eliminate)
     else:
-        blocks = _shared(model, state, h, force, control, resistance, eliminate)
+        blocks = _trees(model, state, h, force, control, resistance, eliminate)
     free_twist = blocks.free_twist
     terms = contact_terms(model, state, contacts, blocks.before, free_twist, h, blocks.twist_bias)
-    if topology.masses_apart and topology.rebounds and blocks.step is not None:
+    if topology.block_diagonal_mass and topology.rebounds and blocks.step is not None:
         blocks = blocks.with_rows_at_impact(state, contacts, terms.action)
 
     time = h * terms.action.delay
@@ -106,13 +106,14 @@ class _Blocks:
     model: Model
     """The model."""
     shared: SharedMass | None
-    """Trees and families; None if all masses are apart."""
+    """Trees and families; None if the mass matrix is block diagonal."""
     free_bodies: FreeBodies | None
-    """Bodies whose masses are apart; None if there are none, or ``shared`` has them."""
+    """Bodies with masses of their own; None if there are none, or ``shared`` has them."""
     mass: BodyMass
     """Mass operator of the bodies."""
     motion: JointMotion | None
-    """Motion of joints and tendons; None for a model without them whose masses are apart."""
+    """Motion of joints and tendons; None for a model without them whose mass matrix is block
+    diagonal."""
     step: Step | None
     """Inputs of the rows on free bodies; None if none act on them."""
     rows: Rows
@@ -204,7 +205,7 @@ class _Blocks:
         return shared, free_bodies, operator
 
 
-def _apart(
+def _free_bodies(
     model: Model,
     state: State,
     h: Array | float,
@@ -212,7 +213,7 @@ def _apart(
     control: Float[Array, " nm"],
     eliminate: bool,
 ) -> _Blocks:
-    """Return the only block of a model whose masses are all apart."""
+    """Return the only block of a model whose mass matrix is block diagonal."""
     motion = joint_motion(model, state) if model.topology.linkage.linked else None
     step = None if motion is None else Step(model, state, motion, h, control)
     impulse = h * total_force(model, state, step, force)
@@ -233,7 +234,7 @@ def _apart(
     )
 
 
-def _shared(
+def _trees(
     model: Model,
     state: State,
     h: Array | float,

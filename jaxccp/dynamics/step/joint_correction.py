@@ -33,7 +33,7 @@ def correct_joint_errors(
             and tendons, and the impulses of all eliminated rows for that.
         corrections: number of corrections.
     """
-    errors = bilateral_errors if model.topology.masses_apart else loop_errors
+    errors = bilateral_errors if model.topology.block_diagonal_mass else loop_errors
 
     def correct(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         velocity, impulses = added

@@ -33,8 +33,8 @@ class StepSystem:
     """The problem of one step, and the effect of its solution on the bodies.
 
     Generalised velocities are those of two blocks: trees and families, which share a mass matrix,
-    and bodies whose masses are apart. Scalar rows act on the first block, or on the second where
-    all masses are apart; contacts act on both.
+    and free bodies, which have one each. Scalar rows act on the first block, or on the second if
+    there is no other; contacts act on both.
     """
 
     problem: Problem
@@ -43,9 +43,9 @@ class StepSystem:
     """The problem's r without impacts [m/s]; None if no closed contact is simultaneous with an
     impact."""
     shared: SharedMass | None
-    """Trees and families; None if all masses are apart."""
+    """Trees and families; None if the mass matrix is block diagonal."""
     free_bodies: FreeBodies | None
-    """Bodies whose masses are apart; None if there are none, or ``shared`` has them."""
+    """Bodies with masses of their own; None if there are none, or ``shared`` has them."""
     mass: BodyMass
     """Mass operator of the bodies."""
     action: Action
@@ -64,7 +64,7 @@ class StepSystem:
     @property
     def remaining(self) -> np.ndarray:
         """Indices of the scalar rows in the problem."""
-        if not self.topology.masses_apart:
+        if not self.topology.block_diagonal_mass:
             return row_parts(self.topology, self.eliminate)[1]
         if self.free_bodies is None or self.free_bodies.joints is None or not self.eliminate:
             return np.arange(row_order(self.topology.linkage).count)
@@ -76,7 +76,7 @@ class StepSystem:
         none = np.zeros(0, int)
         if not self.eliminate:
             return none
-        if not self.topology.masses_apart:
+        if not self.topology.block_diagonal_mass:
             return row_order(self.topology.linkage).loop_rows
         joints = None if self.free_bodies is None else self.free_bodies.joints
         return none if joints is None else partition(self.topology).eliminated

@@ -19,7 +19,7 @@ from jaxccp.collision.detect import count_stackable_bodies
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.stepper import checked_start
 from jaxccp.dynamics.trees import reducible
-from jaxccp.model.cut_joints import with_cut_joints, with_masses_apart
+from jaxccp.model.cut_joints import with_block_diagonal_mass, with_cut_joints
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
 from jaxccp.model.model import MAX_DENSE, Model
 from jaxccp.model.state import State
@@ -110,7 +110,7 @@ class Settings(ConeSettings):
     body, and joints are equality rows. Explicit steps of rigid bodies alone always use the latter
     if there are no joints, or more than 100 degrees of freedom without the bodies that nothing is
     attached to. With families, or implicit in smooth contact, all bodies share one mass matrix in
-    either coordinates; in all other models their masses are kept apart in maximal coordinates."""
+    either coordinates; in all other models it is block diagonal in maximal coordinates."""
     eliminate: bool = True
     """Whether to eliminate the equality rows of joints in maximal coordinates, which leaves
     contacts, limits and other rows with bounds to the solver. False: the solver iterates over all
@@ -151,11 +151,11 @@ class Settings(ConeSettings):
         Steps that are implicit in smooth contact have one mass matrix over all velocities. In it
         bodies without joints are among the trees if rigid bodies have up to 300 degrees of freedom,
         and come last if they have more. In maximal coordinates joints are cut where bodies share a
-        mass matrix, and all other masses are apart.
+        mass matrix, which is block diagonal in all other models.
         """
         implicit = self.is_contact_implicit(model)
         if not (implicit or model.families or self.reduces(model)):
-            return with_masses_apart(model)
+            return with_block_diagonal_mass(model)
         model = model.with_dense(MAX_DENSE) if implicit else model
         return with_cut_joints(model) if self._cuts_joints else model
 

@@ -43,7 +43,8 @@ class FreeMotion:
     whitened: Float[Array, " nv"]
     """L⁻¹ v of the velocities v at the end of the step."""
     before: Float[Array, "nb 6"]
-    """Twists of the bodies at the start of the step; 0 for free bodies with masses apart."""
+    """Twists of the bodies at the start of the step; 0 for free bodies that are no part of
+    ``velocities``."""
     mass: BodyMass
     """Mass operator of the bodies."""
     impulse: Float[Array, "nb 6"]

@@ -150,7 +150,7 @@ def integrate_configuration(
             ),
         )
         rate = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(new.axes)
-    if topology.masses_apart:  # joints place no body
+    if topology.block_diagonal_mass:  # joints place no body
         return after
     change = step.axes
     if len(topology.linkage.loops):
