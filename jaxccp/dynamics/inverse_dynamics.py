@@ -13,7 +13,7 @@ from jaxccp.dynamics.second_order.applied_forces import applied_forces
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.dynamics.trees.screws import screws
-from jaxccp.dynamics.trees.velocities import Velocities
+from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
@@ -127,7 +127,7 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
         body, arm = body - len(sites.names), jnp.zeros(3, state.position.dtype)
     trees = FrameMap(screws(model, state).bodies(state.position))
     identity = jnp.eye(6, dtype=arm.dtype)[None, None]
-    velocities = Velocities.of(model, state, trees, free_bodies=True)
-    rows = velocities.project_rows(identity, np.array([[body]]))
+    space = VelocitySpace.of(model, state, trees, free_bodies=True)
+    rows = space.project_rows(identity, np.array([[body]]))
     linear, angular = rows[0, :3], rows[0, 3:]
     return jnp.concatenate([linear + cross(angular.T, arm).T, angular])

@@ -51,7 +51,7 @@ class BandRoot(MassRoot):
 
         return self._swept(forward, rows)
 
-    def velocities(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
+    def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
         def backward(after: Array, factors: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             inverse, lower, rows_of_tile = factors
             done = (rows_of_tile - after) @ inverse

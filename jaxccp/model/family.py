@@ -84,7 +84,7 @@ class MassRoot:
         """Return the whitened rows J L of rows J, or Lᵀ p of momenta p."""
         return rows @ self.inverse
 
-    def velocities(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
+    def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return the velocities L w for whitened velocities w."""
         return self.inverse @ whitened
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxccp import load
-from jaxccp.dynamics.trees.body_mass import BodyMass
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.trees.mass import mass_matrix
 from jaxccp.dynamics.trees.screws import screws
 

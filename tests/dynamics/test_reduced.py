@@ -12,8 +12,8 @@ from jax import lax
 
 from jaxccp.ccp import Stop
 from jaxccp.dynamics import EulerImplicitLinearized, StepReport, energy, momentum, rollout
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.steppers.settings import Coordinates, ImpulseCarry
-from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.dynamics.trees.mass import mass_matrix
 from jaxccp.dynamics.trees.screws import screws
 from jaxccp.model import Model, Revolute, Spherical, State, forward_kinematics, joint_motion

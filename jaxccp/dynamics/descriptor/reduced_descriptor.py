@@ -116,7 +116,7 @@ def describe_reduced(shared: SharedMass, system: StepSystem) -> ReducedDescripto
             "start of the step: build the model with impact_times 'bounces' and without restitution"
         )
     # Without free bodies and late impacts this is the problem's operator.
-    delassus, velocities = shared.impulse_map, shared.motion.velocities
+    delassus, space = shared.impulse_map, shared.motion.space
     assert delassus is not None
     whitened, compliance, cones = delassus.whitened, delassus.compliance, system.problem.cones
     free, bias = shared.motion.whitened, system.problem.r
@@ -134,8 +134,8 @@ def describe_reduced(shared: SharedMass, system: StepSystem) -> ReducedDescripto
     bias = bias - whitened @ free
     if loops is not None:
         free = free - loops.free_impulses @ loops.saddle.rows
-    sizes = velocities.sizes if len(velocities.roots) > 1 else (velocities.count,)
-    factor = block_diag(*map(_factor, velocities.roots, sizes))
+    sizes = space.sizes if len(space.roots) > 1 else (space.count,)
+    factor = block_diag(*map(_factor, space.roots, sizes))
     return ReducedDescriptor(
         factor,
         whitened @ factor.T,
@@ -143,12 +143,12 @@ def describe_reduced(shared: SharedMass, system: StepSystem) -> ReducedDescripto
         factor @ free,
         bias,
         cones,
-        velocities.sizes,
+        space.sizes,
     )
 
 
 def _factor(root: MassRoot, size: int) -> Float[Array, "k k"]:
     """Return C = L⁻ᵀ of a block of H."""
     identity = jnp.eye(size, dtype=root.inverse.dtype)
-    inverse = jax.vmap(root.velocities, out_axes=1)(identity)
+    inverse = jax.vmap(root.unwhiten, out_axes=1)(identity)
     return solve_triangular(inverse.T, identity, lower=True)

@@ -36,7 +36,7 @@ class FreeBodies:
     """L of these bodies; zero for all others."""
     free_velocity: Float[Array, "nb 6"]
     """Twists of these bodies without impulses of the problem's rows; zero for all others."""
-    velocities: FreeBodyMap
+    map: FreeBodyMap
     """J of their velocities, their twists one after another."""
     joints: JointRows | None
     """Rows of joints and tendons on these bodies; None if there are none."""
@@ -79,7 +79,7 @@ class FreeBodies:
 
     def masked(self, twist: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
         """Return twists of these bodies, and zero for all others."""
-        standalone = self.velocities.topology.standalone
+        standalone = self.map.topology.standalone
         return jnp.where(jnp.asarray(standalone)[:, None], twist, 0.0)
 
     def with_rows_at_impact(
@@ -164,7 +164,7 @@ class FreeBodies:
             change, added = self.joints.respond(change, self.delassus, lam)
             eliminated = self.joints.free_impulses + added
         twist = self.free_velocity + self.root.apply(change)
-        return self.velocities.pull(twist), eliminated
+        return self.map.pull(twist), eliminated
 
     def close(self, rates: Float[Array, " k"]) -> tuple[Float[Array, " 6*l"], Float[Array, " m"]]:
         """Return the velocities that change the rates of bilateral rows by −``rates``, and the
@@ -177,4 +177,4 @@ class FreeBodies:
         padding = self.joints.free_impulses.shape[0] - rates.shape[0]
         none = jnp.zeros_like(self.free_velocity)
         change, impulses = self.joints.equalities.solve(none, jnp.pad(rates, (0, padding)))
-        return self.velocities.pull(self.root.apply(change)), impulses
+        return self.map.pull(self.root.apply(change)), impulses

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
-from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.math import quaternion
 from jaxccp.math.rows import put_rows, take_rows
 from jaxccp.model.model import Model, Topology
@@ -87,7 +87,7 @@ class FreeBodyRoot:
         angular = jnp.einsum("...bi,bij->...bj", parts[..., 3:], self.root.angular)
         return jnp.concatenate([linear, angular], axis=-1).reshape(rows.shape)
 
-    def velocities(self, whitened: Float[Array, " 6*l"]) -> Float[Array, " 6*l"]:
+    def unwhiten(self, whitened: Float[Array, " 6*l"]) -> Float[Array, " 6*l"]:
         """Return the velocities L w of whitened ones."""
         return self.root.apply(whitened.reshape(-1, 6)).reshape(-1)
 

@@ -106,7 +106,7 @@ def applied_forces(
     if linkage.linked:
         wrench = wrench + coordinate_wrenches(configuration.step(1.0, control))
     generalised_force = (
-        configuration.jacobians.pull(wrench)
+        configuration.space.pull(wrench)
         - (model.axes.armature * coordinate_bias) @ configuration.coordinates
     )
     pairs = zip(model.families, state.families, strict=True)

@@ -126,8 +126,8 @@ class ContactStage:
         bodies, rolls = contacts.bodies, model.topology.rolls
         movable = jnp.asarray(model.topology.movable)[:, None]
         before, after = (jnp.where(movable, at.twist, 0.0) for at in (self.start.at.state, end))
-        acted_velocity = self.stiff_mobility.velocities.unwhiten(acting.whitened)
-        free_twist = after - self.middle.jacobians.twists(acted_velocity)
+        acted_velocity = self.stiff_mobility.space.unwhiten(acting.whitened)
+        free_twist = after - self.middle.space.twists(acted_velocity)
         is_impact, action, last = self._actions(before, free_twist)
         jacobian = contact_jacobian(action, rolls)
         rotated_jacobian = (
@@ -135,7 +135,7 @@ class ContactStage:
             self._rotation_to_impact(action, free_twist).rows_at_start(jacobian[1]),
         )
         coordinate_rows_, count = rows.jacobian[:, 0], len(velocity)
-        contact_jacobian_ = rows_of_contacts(self.middle.jacobians, contacts, rotated_jacobian)
+        contact_jacobian_ = rows_of_contacts(self.middle.space, contacts, rotated_jacobian)
         contact_jacobian_ = jnp.where(contacts.live[:, None, None], contact_jacobian_, 0.0)
         width = contact_jacobian_.shape[1]
 

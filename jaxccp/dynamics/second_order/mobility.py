@@ -7,15 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.rows import bilateral_rows, coordinate_rows
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.dynamics.trees.free_motion import effective_mass
 from jaxccp.dynamics.trees.loop_constraints import loop_saddle
 from jaxccp.dynamics.trees.mass import mass_matrix
 from jaxccp.dynamics.trees.screws import Screws, screws
-from jaxccp.dynamics.trees.velocities import Velocities, concatenated
 from jaxccp.dynamics.trees.velocity_rows import coordinate_rates, row_parts
+from jaxccp.dynamics.trees.velocity_space import VelocitySpace, concatenated
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
@@ -52,7 +52,7 @@ class Mobility:
     """The map M⁻¹ = L Lᵀ from forces to accelerations, with loops and tendons of given length as
     constraints."""
 
-    velocities: Velocities
+    space: VelocitySpace
     """J of the bodies, and L."""
     saddle: Saddle | None
     """Factors of the rows that close loops and set tendon lengths; None where there are none."""
@@ -66,11 +66,11 @@ class Mobility:
             force: f [N, N m].
             drift: accelerations along the rows at v̇ = 0 [m/s², rad/s²].
         """
-        whitened = self.velocities.whiten(force)
+        whitened = self.space.whiten(force)
         if self.saddle is None:
-            return self.velocities.unwhiten(whitened), drift
+            return self.space.unwhiten(whitened), drift
         velocities, multipliers = self.saddle.solve(whitened[:, None], drift[:, None])
-        return self.velocities.unwhiten(velocities[:, 0]), multipliers[:, 0]
+        return self.space.unwhiten(velocities[:, 0]), multipliers[:, 0]
 
     def whiten(self, rows: Float[Array, "n nv"]) -> Float[Array, "n nv"]:
         """Return W = J L P of rows J on the velocities, P being the projection on the motions that
@@ -78,7 +78,7 @@ class Mobility:
 
         W Wᵀ is J M⁻¹ Jᵀ under the loop constraints, and impulses λ add the velocities L Wᵀ λ.
         """
-        whitened = self.velocities.whiten(rows)
+        whitened = self.space.whiten(rows)
         if self.saddle is None:
             return whitened
         none = jnp.zeros_like(rows, shape=(len(self.saddle.rows), len(rows)))
@@ -97,7 +97,7 @@ class Configuration:
     """Motion of joints and tendons."""
     screws: Screws
     """Screws of the degrees of freedom."""
-    jacobians: Velocities
+    space: VelocitySpace
     """J of the bodies; without L, except in a :class:`SmoothMotion`'s ``at``."""
     coordinates: Float[Array, "k nv"]
     """Rates of all axes, then of all tendons, per velocity."""
@@ -115,10 +115,10 @@ class Configuration:
         """
         trees = screws(model, state)
         tree_map = FrameMap(trees.bodies(state.position))
-        jacobians = Velocities.of(model, state, tree_map, free_bodies=True)
-        coordinates = coordinate_rates(model, motion, jacobians)
+        space = VelocitySpace.of(model, state, tree_map, free_bodies=True)
+        coordinates = coordinate_rates(model, motion, space)
         mass = BodyMass.of(model, state)
-        return Configuration(model, state, motion, trees, jacobians, coordinates, mass)
+        return Configuration(model, state, motion, trees, space, coordinates, mass)
 
     def mobility(self, h: Array | float | None = None) -> Mobility:
         """Return the mobility of M, or that of M + h D + h² K for a step of ``h`` [s].
@@ -136,12 +136,10 @@ class Configuration:
         if len(rotors_on_families(model)):
             rates, armature = self._rotors(rotors_on_families(model))
             coupling = rates.T @ (armature[:, None] * rates)
-        velocities = self.jacobians.with_mass_root(
-            model, state, matrix, 0.0 if h is None else h, coupling
-        )
+        space = self.space.with_mass_root(model, state, matrix, 0.0 if h is None else h, coupling)
         if not len(row_order(model.topology.linkage).loop_rows):
-            return Mobility(velocities, None)
-        return Mobility(velocities, loop_saddle(model, state, self.closing(), velocities))
+            return Mobility(space, None)
+        return Mobility(space, loop_saddle(model, state, self.closing(), space))
 
     def inertia(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees, including rotors along their coordinates."""
@@ -153,21 +151,21 @@ class Configuration:
         """Return M over all velocities, including rotors."""
         model, state = self.model, self.state
         rates, armature = self._rotors(_all_rotors(model))
-        blocks = self.jacobians.mass_matrix(model, state, self._tree_mass(), 0.0)
+        blocks = self.space.mass_matrix(model, state, self._tree_mass(), 0.0)
         return blocks + rates.T @ (armature[:, None] * rates)
 
     def momenta(self, velocity: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return M v for velocities v [N s, N m s], or M v̇ for accelerations."""
-        trees, free_bodies = self.jacobians.split(velocity)[0], self.jacobians.free_bodies
+        trees, free_bodies = self.space.split(velocity)[0], self.space.free_bodies
         weightless = jnp.zeros_like(self.model.gravity)
-        families = self.jacobians.families(velocity)
+        families = self.space.families(velocity)
         pairs = zip(self.model.families, self.state.families, families, strict=True)
         family_momenta = [
             family.momentum(family_state.q, v, weightless, 0.0) for family, family_state, v in pairs
         ]
         momenta = [self._tree_mass() @ trees, *family_momenta]
         if free_bodies is not None:
-            twist = self.jacobians.twists(velocity)
+            twist = self.space.twists(velocity)
             momenta.append(free_bodies.pull(self.mass.apply(twist)))
         rates, armature = self._rotors(_all_rotors(self.model))
         return concatenated(momenta) + (armature * (rates @ velocity)) @ rates

@@ -90,11 +90,11 @@ class NewtonVariables:
         residual_ = end.at.momenta(acceleration) - end.generalised_force
         if not self.multipliers:
             return residual_
-        rows, jacobians = end.at.closing(), end.at.jacobians
+        rows, space = end.at.closing(), end.at.space
         row_accelerations = jnp.einsum(
-            "rki,rki->r", rows.jacobian, jacobians.twists(acceleration)[rows.bodies]
+            "rki,rki->r", rows.jacobian, space.twists(acceleration)[rows.bodies]
         )
-        residual_ = residual_ - jacobians.pull(rows.wrenches(force, len(end.twist_bias)))
+        residual_ = residual_ - space.pull(rows.wrenches(force, len(end.twist_bias)))
         return jnp.concatenate([row_accelerations + end.constraint_bias, residual_])
 
     def factorise(self, product: Product, like: Float[Array, " n"]) -> Factors:

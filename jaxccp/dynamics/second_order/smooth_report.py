@@ -85,7 +85,7 @@ def report_smooth_step(
         world_impulses = contact_result.impulses.contacts
         wrench = contact_wrenches(start, contacts, problem.action.lever, world_impulses, h)
         accelerations = (
-            contact_result.stage.middle.jacobians.twists(contact_result.impulses.velocity) / h
+            contact_result.stage.middle.space.twists(contact_result.impulses.velocity) / h
         )
         statistics = solution.statistics
         if settings.contact_data:

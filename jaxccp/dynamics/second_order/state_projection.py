@@ -58,7 +58,7 @@ def project_state(
     rate_error = order.loop_row_values(loop_rates, tendon_rates)
     zero = jnp.zeros_like(velocity)[:, None]
     change, _ = mobility.saddle.solve(zero, rate_error[:, None])
-    velocity = velocity + mobility.velocities.unwhiten(change[:, 0])
+    velocity = velocity + mobility.space.unwhiten(change[:, 0])
     return (
         integrate_configuration(model, after, jnp.zeros_like(velocity), velocity),
         velocity,

@@ -236,5 +236,5 @@ def _step(
         model.families, state.families, family_forces, strict=True
     ):
         root = (family.tangent_root if tangent else family.root)(family_state.q, h)
-        parts.append(h**2 * root.velocities(root.whiten(force)))
+        parts.append(h**2 * root.unwhiten(root.whiten(force)))
     return jnp.concatenate(parts)

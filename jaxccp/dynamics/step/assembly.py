@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import Delassus, SumDelassus
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.contact.contact_rows import contact_terms
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.forces import total_force
@@ -14,7 +15,6 @@ from jaxccp.dynamics.free_bodies.free_bodies import FreeBodies
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth import Resistance
 from jaxccp.dynamics.step.system import StepSystem
-from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.dynamics.trees.free_motion import solve_free_motion
 from jaxccp.dynamics.trees.shared_mass import SharedMass
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
@@ -246,9 +246,9 @@ def _trees(
     """Return the block of trees and families, and that of free bodies beside them."""
     topology, motion, free_bodies = model.topology, tree_motion(model, state), None
     free = solve_free_motion(model, state, h, force, motion, control, resistance, eliminate)
-    velocity = free.velocities.unwhiten(free.whitened)
-    free_twist, before = free.velocities.twists(velocity), free.before
-    if topology.standalone.any() and free.velocities.free_bodies is None:
+    velocity = free.space.unwhiten(free.whitened)
+    free_twist, before = free.space.twists(velocity), free.before
+    if topology.standalone.any() and free.space.free_bodies is None:
         free_bodies = FreeBodies.of(model, state, free.impulse, None, eliminate)
         free_twist = free_twist + free_bodies.free_velocity
         before = before + free_bodies.masked(state.twist)

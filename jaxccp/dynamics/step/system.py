@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.problem import Problem
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.free_bodies.free_bodies import FreeBodies
@@ -16,7 +17,6 @@ from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import row_reactions
 from jaxccp.dynamics.step.advance import advance
 from jaxccp.dynamics.step.joint_correction import correct_joint_errors
-from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.dynamics.trees.shared_mass import SharedMass
 from jaxccp.dynamics.trees.tree_reaction import tree_reactions
 from jaxccp.dynamics.trees.velocity_rows import row_parts
@@ -113,7 +113,7 @@ class StepSystem:
         all_scalars = all_scalars.at[self.remaining].set(scalars)
         if self.shared is not None:
             of_shared = velocity[: self.shared.count]
-            families = self.shared.motion.velocities.families(of_shared)
+            families = self.shared.motion.space.families(of_shared)
             soft = row_parts(self.topology, self.eliminate)[0]
             all_scalars = all_scalars.at[soft].set(self.shared.compliant_impulses(of_shared))
         if len(self.eliminated):
@@ -142,20 +142,20 @@ class StepSystem:
         bodies."""
         if self.shared is None:
             assert self.free_bodies is not None
-            return self.free_bodies.velocities.twists(velocity)
+            return self.free_bodies.map.twists(velocity)
         count = self.shared.count
-        twist = self.shared.motion.velocities.twists(velocity[:count])
+        twist = self.shared.motion.space.twists(velocity[:count])
         if self.free_bodies is None:
             return twist
-        return twist + self.free_bodies.velocities.twists(velocity[count:])
+        return twist + self.free_bodies.map.twists(velocity[count:])
 
     def velocities_without_impulses(self) -> Float[Array, " nv"]:
         """Return the velocities without impulses of the problem's rows."""
         parts = []
         if self.shared is not None:
-            parts.append(self.shared.motion.velocities.unwhiten(self.shared.motion.whitened))
+            parts.append(self.shared.motion.space.unwhiten(self.shared.motion.whitened))
         if self.free_bodies is not None:
-            parts.append(self.free_bodies.velocities.pull(self.free_bodies.free_velocity))
+            parts.append(self.free_bodies.map.pull(self.free_bodies.free_velocity))
         return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
 
     def advance(self, model: Model, state: State, outcome: Outcome) -> State:
@@ -230,7 +230,7 @@ class StepSystem:
         change, impulses = correct_joint_errors(model, state, before, self.h, close, corrections)
         families = outcome.families
         if self.shared is not None:
-            added = self.shared.motion.velocities.families(change[: self.shared.count])
+            added = self.shared.motion.space.families(change[: self.shared.count])
             families = tuple(old + new for old, new in zip(families, added, strict=True))
         return replace(
             outcome,

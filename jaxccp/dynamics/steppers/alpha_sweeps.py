@@ -79,7 +79,7 @@ def sweeps(
             unique=settings.unique,
         )
         impulses = problem.impulses(solution.lam)
-        gained = stage.stiff_mobility.velocities.unwhiten(impulses.whitened - prior.whitened)
+        gained = stage.stiff_mobility.space.unwhiten(impulses.whitened - prior.whitened)
         end = replace(
             end,
             velocity=end.velocity + gained,

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.trees.body_mass import BodyMass
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.trees.screws import Screws, field_at
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.dofs import Dofs

@@ -7,22 +7,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.rows import coordinate_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth import Resistance
 from jaxccp.dynamics.trees.bias import momentum_rate
-from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.dynamics.trees.loop_constraints import LoopConstraints, solve_loops
 from jaxccp.dynamics.trees.mass import mass_matrix
 from jaxccp.dynamics.trees.screws import Screws, screws
-from jaxccp.dynamics.trees.velocities import Velocities
 from jaxccp.dynamics.trees.velocity_rows import (
     add_loop_rows,
     coordinate_rates,
     lone_velocities,
     row_parts,
 )
+from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.math.small import plus_diagonal
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
@@ -38,8 +38,8 @@ class FreeMotion:
 
     screws: Screws
     """Screws of the degrees of freedom."""
-    velocities: Velocities
-    """J and L."""
+    space: VelocitySpace
+    """Generalised velocities, with J and L."""
     whitened: Float[Array, " nv"]
     """L⁻¹ v of the velocities v at the end of the step."""
     before: Float[Array, "nb 6"]
@@ -92,10 +92,8 @@ def solve_free_motion(
     dofs = topology.dofs
     screws_ = screws(model, state)
     tree_map, coupled = FrameMap(screws_.bodies(state.position)), resistance is not None
-    velocities = Velocities.of(model, state, tree_map, free_bodies=coupled)
-    step = Step(
-        model, state, motion, h, control, reduced=coordinate_rates(model, motion, velocities)
-    )
+    space = VelocitySpace.of(model, state, tree_map, free_bodies=coupled)
+    step = Step(model, state, motion, h, control, reduced=coordinate_rates(model, motion, space))
     mass = BodyMass.of(model, state)
     impulse = h * total_force(model, state, step, force)
     momentum = mass.apply(state.twist) + impulse
@@ -111,30 +109,30 @@ def solve_free_motion(
         if len(order.loop_rows):
             loop_rows = loop_and_tendon_rows.select(np.arange(len(order.loop_rows)))
     if loop_rows is not None and not eliminate:
-        rows = add_loop_rows(velocities, loop_rows, rows)
+        rows = add_loop_rows(space, loop_rows, rows)
     matrix = effective_mass(topology, screws_, state, mass, compliant)
-    momentum_ = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
+    momentum_ = space.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
     coupling = None
     if resistance is not None:
-        rows_ = velocities.project_rows(resistance.rows, resistance.bodies)
+        rows_ = space.project_rows(resistance.rows, resistance.bodies)
         momentum_ = momentum_ + jnp.einsum("cw,cwv->v", resistance.pull, rows_)
         coupling = jnp.einsum("cwv,cw,cwu->vu", rows_, resistance.velocity_slope, rows_)
-    velocities = velocities.with_mass_root(model, state, matrix, h, coupling)
-    momentum_ = momentum_ + velocities.family_momenta(model, state, h)
+    space = space.with_mass_root(model, state, matrix, h, coupling)
+    momentum_ = momentum_ + space.family_momenta(model, state, h)
     # At the rates of before, which are those that contacts allow; what that leaves cancels.
     rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.rotor_rate[dofs.axes]])
     parts = [rate, *(family_state.v for family_state in state.families)]
-    if velocities.free_bodies is not None:
-        parts.append(velocities.free_bodies.pull(state.twist))
-    before = velocities.twists(jnp.concatenate(parts))
+    if space.free_bodies is not None:
+        parts.append(space.free_bodies.pull(state.twist))
+    before = space.twists(jnp.concatenate(parts))
     half_step_bias = 0.5 * h * momentum_rate(screws_, before, state.position, mass, rate, h)
-    free = velocities.whiten(momentum_ - velocities.pull(half_step_bias))
+    free = space.whiten(momentum_ - space.pull(half_step_bias))
     loop_constraints = None
     if loop_rows is not None and eliminate:
-        loop_constraints, free = solve_loops(model, state, loop_rows, velocities, free)
+        loop_constraints, free = solve_loops(model, state, loop_rows, space, free)
     return FreeMotion(
         screws=screws_,
-        velocities=velocities,
+        space=space,
         whitened=free,
         before=before,
         mass=mass,

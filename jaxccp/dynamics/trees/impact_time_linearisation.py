@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.trees.bias import jacobian_rate, small_angle_weight
-from jaxccp.dynamics.trees.body_mass import BodyMass
 from jaxccp.dynamics.trees.screws import Screws
-from jaxccp.dynamics.trees.velocities import Velocities
+from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family import FrameMap
 
@@ -37,7 +37,7 @@ class ImpactTimeLinearisation:
         screws: Screws,
         position: Float[Array, "nb 3"],
         mass: BodyMass,
-        velocities: Velocities,
+        space: VelocitySpace,
         velocity: Float[Array, " nv"],
         h: Float[Array, ""] | float,
     ) -> "ImpactTimeLinearisation":
@@ -50,14 +50,14 @@ class ImpactTimeLinearisation:
             screws: the degrees of freedom.
             position: centres of mass.
             mass: mass operator of the bodies.
-            velocities: J and L.
+            space: generalised velocities, with J and L.
             velocity: velocities without contact.
             h: length of the step [s].
         """
         dofs = screws.dofs
-        trees, *_ = velocities.split(velocity)
-        jacobian = velocities.maps[0].jacobian
-        twist = velocities.maps[0].twists(trees)
+        trees, *_ = space.split(velocity)
+        jacobian = space.maps[0].jacobian
+        twist = space.maps[0].twists(trees)
         weight = small_angle_weight(dofs, twist[:, 3:], h) @ jnp.asarray(dofs.trees, twist.dtype)
         rate = weight[:, None, None] * jacobian_rate(screws, twist, position, trees)
         spin = weight[:, None] * twist[:, 3:]
@@ -66,10 +66,10 @@ class ImpactTimeLinearisation:
         half_rate = jnp.einsum("biv,biw->vw", jacobian, change)
         inertial = jax.vmap(mass.apply, 2, 2)(jacobian)
         mass_rate = half_rate + jnp.einsum("biv,biw->vw", rate, inertial)
-        padding = velocities.count - len(trees)
+        padding = space.count - len(trees)
         mass_rate = jnp.pad(mass_rate, ((0, padding), (0, padding)))
         return ImpactTimeLinearisation(
-            FrameMap(rate), velocities.whiten(velocities.whiten(mass_rate).T), spin
+            FrameMap(rate), space.whiten(space.whiten(mass_rate).T), spin
         )
 
     def twist_rate(self, velocity: Float[Array, " nv"]) -> Float[Array, "nb 6"]:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import inverse_root
 from jaxccp.dynamics.rows.row import Rows
-from jaxccp.dynamics.trees.velocities import Velocities
+from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.math import quaternion, safe
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
@@ -55,7 +55,7 @@ def solve_loops(
     model: Model,
     state: State,
     rows: Rows,
-    velocities: Velocities,
+    space: VelocitySpace,
     free: Float[Array, " nv"],
 ) -> tuple[LoopConstraints, Float[Array, " nv"]]:
     """Find the velocities nearest to the free ones, by mass, at which the loop rows hold.
@@ -64,33 +64,33 @@ def solve_loops(
         model: the model.
         state: the state.
         rows: the rows, on the bodies.
-        velocities: J and L.
+        space: generalised velocities, with J and L.
         free: whitened velocities without constraints.
 
     Returns:
         The constraints, and the whitened velocities.
     """
-    saddle = loop_saddle(model, state, rows, velocities)
+    saddle = loop_saddle(model, state, rows, space)
     velocity, free_impulses = saddle.solve(free[:, None], rows.bias[:, None])
     nothing = jnp.zeros_like(saddle.rows, shape=(len(saddle.rows), 0))
     return LoopConstraints(saddle, free_impulses[:, 0], nothing), velocity[:, 0]
 
 
-def loop_saddle(model: Model, state: State, rows: Rows, velocities: Velocities) -> Saddle:
+def loop_saddle(model: Model, state: State, rows: Rows, space: VelocitySpace) -> Saddle:
     """Factorise the loop rows, each scaled by its size on bodies without constraints.
 
     Args:
         model: the model.
         state: the state.
         rows: the rows, on the bodies.
-        velocities: J and L.
+        space: generalised velocities, with J and L.
     """
     fixed_model, fixed_state = lax.stop_gradient((model, state))
     root = inverse_root(fixed_model, quaternion.to_matrix(fixed_state.quaternion))
-    rows_ = velocities.whiten(velocities.project_rows(rows.jacobian[:, :, None], rows.bodies)[:, 0])
-    family_columns = rows_[:, velocities.sizes[0] :]
+    rows_ = space.whiten(space.project_rows(rows.jacobian[:, :, None], rows.bodies)[:, 0])
+    family_columns = rows_[:, space.sizes[0] :]
     scale = safe.norm(jnp.concatenate([rows.whitened(root), family_columns], axis=1))
-    bound = _row_bounds(model, rows, velocities)
+    bound = _row_bounds(model, rows, space)
     if bound is not None:
         # Nothing turns the end of a cable about its gradient: of that row rounding remains, which
         # must not be scaled to a row like any other.
@@ -99,7 +99,7 @@ def loop_saddle(model: Model, state: State, rows: Rows, velocities: Velocities) 
     return Saddle.of(rows_, scale)
 
 
-def _row_bounds(model: Model, rows: Rows, velocities: Velocities) -> Float[Array, " m"] | None:
+def _row_bounds(model: Model, rows: Rows, space: VelocitySpace) -> Float[Array, " m"] | None:
     """Return an upper bound of the size of each row on families, or None if no row acts on any.
 
     It is the size of the row times that of the whitened twists of its frames, without the
@@ -111,8 +111,8 @@ def _row_bounds(model: Model, rows: Rows, velocities: Velocities) -> Float[Array
     if not len(frames):
         return None
     identity = jnp.broadcast_to(jnp.eye(6, dtype=rows.jacobian.dtype), (len(frames), 1, 6, 6))
-    twists = velocities.project_rows(identity, frames[:, None]).reshape(6 * len(frames), -1)
-    twists = velocities.whiten(lax.stop_gradient(twists)).reshape(len(frames), 2, -1)
+    twists = space.project_rows(identity, frames[:, None]).reshape(6 * len(frames), -1)
+    twists = space.whiten(lax.stop_gradient(twists)).reshape(len(frames), 2, -1)
     sizes = jnp.zeros((len(model.topology.bodies), 2), twists.dtype)
     sizes = sizes.at[frames].set(safe.norm(twists))
     parts = rows.jacobian.reshape(*rows.jacobian.shape[:2], 2, 3)

@@ -60,14 +60,14 @@ class SharedMass:
         linearisation = None
         if topology.rebounds and topology.dofs.jointed.any() and motion.loop_constraints is None:
             linearisation = ImpactTimeLinearisation.of(
-                motion.screws, state.position, motion.mass, motion.velocities, velocity, h
+                motion.screws, state.position, motion.mass, motion.space, velocity, h
             )
         return SharedMass(motion, linearisation, motion.loop_constraints)
 
     @property
     def count(self) -> int:
         """Number of velocities nv."""
-        return self.motion.velocities.count
+        return self.motion.space.count
 
     def whiten(
         self,
@@ -87,12 +87,12 @@ class SharedMass:
             time: time of each impact [s].
             roots: number of roots.
         """
-        sides, velocities = rows_on_bodies(jacobian), self.motion.velocities
-        rows = velocities.project_rows(sides, contacts.bodies)
+        sides, space = rows_on_bodies(jacobian), self.motion.space
+        rows = space.project_rows(sides, contacts.bodies)
         if self.linearisation is None:
-            return velocities.whiten(rows)
+            return space.whiten(rows)
         change = self.linearisation.project_row_change(sides, contacts.bodies, time)
-        rows = velocities.whiten(rows + change)
+        rows = space.whiten(rows + change)
         for _ in range(roots):
             rows = self.linearisation.whiten_at_impact(rows, time)
         return rows
@@ -114,7 +114,7 @@ class SharedMass:
             impulse_rows: the same rows as they map impulses to velocities.
             compliance: diagonal of E of all rows.
         """
-        velocities, scalar_rows = self.motion.velocities, self.motion.rows.jacobian[:, 0]
+        space, scalar_rows = self.motion.space, self.motion.rows.jacobian[:, 0]
         shape = math.prod(contact_rows.shape[:2]), self.count
         loop_constraints = self.loop_constraints
         # Loop constraints answer each row by itself.
@@ -122,7 +122,7 @@ class SharedMass:
         if loop_constraints is None:
             shared = SharedCoordinates.of(topology, row_parts(topology, eliminate)[1])
         different = scalar_rows if shared is None else shared.jacobian(scalar_rows)
-        whitened = jnp.concatenate([velocities.whiten(different), contact_rows.reshape(shape)])
+        whitened = jnp.concatenate([space.whiten(different), contact_rows.reshape(shape)])
         if loop_constraints is not None:
             loop_constraints, whitened = loop_constraints.project_rows(whitened)
 
@@ -146,7 +146,7 @@ class SharedMass:
         rows."""
         assert self.impulse_map is not None
         whitened = self.motion.whitened + self.impulse_map.impulse(lam)
-        velocity = self.motion.velocities.unwhiten(whitened)
+        velocity = self.motion.space.unwhiten(whitened)
         if self.loop_constraints is None:
             return velocity, jnp.zeros(0, lam.dtype)
         return velocity, self.loop_constraints.impulses(lam)
@@ -167,4 +167,4 @@ class SharedMass:
         assert self.loop_constraints is not None
         none = jnp.zeros_like(self.motion.whitened)[:, None]
         change, impulses = self.loop_constraints.saddle.solve(none, rates[:, None])
-        return self.motion.velocities.unwhiten(change[:, 0]), impulses[:, 0]
+        return self.motion.space.unwhiten(change[:, 0]), impulses[:, 0]

@@ -11,34 +11,34 @@ from jaxccp.ccp.operators import Repetition
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.rows.row import Rows
-from jaxccp.dynamics.trees.velocities import Velocities
+from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order, rows_on
 
 
 def rows_of_contacts(
-    velocities: Velocities, contacts: Contacts, jacobian: tuple[Array, Array]
+    space: VelocitySpace, contacts: Contacts, jacobian: tuple[Array, Array]
 ) -> Float[Array, "c w nv"]:
     """Return the rows of contacts over the velocities of trees and families.
 
     Args:
-        velocities: J.
+        space: generalised velocities, with J.
         contacts: the contacts.
         jacobian: linear and angular parts of the rows.
     """
-    return velocities.project_rows(rows_on_bodies(jacobian), contacts.bodies)
+    return space.project_rows(rows_on_bodies(jacobian), contacts.bodies)
 
 
-def add_loop_rows(velocities: Velocities, loop_rows: Rows, rows: Rows) -> Rows:
+def add_loop_rows(space: VelocitySpace, loop_rows: Rows, rows: Rows) -> Rows:
     """Return the rows of loops and tendons, followed by other rows, all over the velocities.
 
     Args:
-        velocities: J.
+        space: generalised velocities, with J.
         loop_rows: rows of loops and tendons, on the bodies.
         rows: the other rows.
     """
-    jacobian = velocities.project_rows(loop_rows.jacobian[:, :, None], loop_rows.bodies)
+    jacobian = space.project_rows(loop_rows.jacobian[:, :, None], loop_rows.bodies)
     nowhere = jnp.zeros((len(jacobian), 1), jnp.int32)
     loop_rows = replace(loop_rows, jacobian=jacobian, bodies=nowhere)
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), loop_rows, rows)
@@ -128,24 +128,24 @@ class SharedCoordinates:
 
 
 def coordinate_rates(
-    model: Model, motion: JointMotion, velocities: Velocities
+    model: Model, motion: JointMotion, space: VelocitySpace
 ) -> Float[Array, "k nv"]:
     """Return the Jacobian of all axes, then of all tendons: their rates per unit velocity.
 
     Args:
         model: the model.
         motion: motion of the joints.
-        velocities: J.
+        space: generalised velocities, with J.
     """
     dofs, linkage = model.topology.dofs, model.topology.linkage
-    table = np.zeros((len(linkage.axes), velocities.count))
+    table = np.zeros((len(linkage.axes), space.count))
     table[dofs.axes, np.arange(dofs.first_axis, dofs.count)] = 1.0
     axes = jnp.asarray(table, motion.axis.dtype)
     if len(linkage.loops):
         remaining = np.setdiff1d(np.arange(len(table)), dofs.axes)
         bodies = linkage.bodies[linkage.owner[remaining]]
         axes = axes.at[remaining].set(
-            velocities.project_rows(motion.axis[remaining][:, :, None], bodies)[:, 0]
+            space.project_rows(motion.axis[remaining][:, :, None], bodies)[:, 0]
         )
-    tendons = velocities.project_rows(motion.tendon.row[:, :, None], linkage.routing.bodies)[:, 0]
+    tendons = space.project_rows(motion.tendon.row[:, :, None], linkage.routing.bodies)[:, 0]
     return jnp.concatenate([axes, tendons])

@@ -103,7 +103,7 @@ def test_a_cantilever_sags_as_a_beam_the_better_the_finer_it_is():
             q = solid.start().q
             root = solid.root(q, h)
             force = root.whiten(solid.force(q, gravity)[None])[0]
-            return solid.rates(h * h * root.velocities(force))
+            return solid.rates(h * h * root.unwhiten(force))
 
         errors.append(1 + float(jax.jit(static)(solid)[tip, 2].mean()) / beam)
     assert 0 < errors[1] < 0.15 and 2.2 < errors[0] / errors[1] < 4.5
@@ -123,7 +123,7 @@ def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
         def one(at, _):
             q, v = at
             root = solid.root(q, h)
-            v = root.velocities(root.whiten(solid.momentum(q, v, jnp.zeros(3), h)[None])[0])
+            v = root.unwhiten(root.whiten(solid.momentum(q, v, jnp.zeros(3), h)[None])[0])
             q = solid.advance(q, v, h)
             return (q, v), (q, v, sum(solid.energy(q, v, jnp.zeros(3))))
 
@@ -160,7 +160,7 @@ def test_a_banded_root_is_that_of_the_whole_matrix():
     white = root.whiten(jnp.asarray(rows))
     want = rows @ np.linalg.solve(matrix, rows.T)
     np.testing.assert_allclose(white @ white.T, want, atol=1e-11 * np.abs(want).max())
-    np.testing.assert_allclose(rows @ root.velocities(white[0]), want[0], rtol=1e-9)
+    np.testing.assert_allclose(rows @ root.unwhiten(white[0]), want[0], rtol=1e-9)
     np.testing.assert_array_equal(root.whiten(jnp.zeros((0, len(q)))).shape, (0, len(q)))
 
 
@@ -180,7 +180,7 @@ def test_an_inverted_element_is_told_and_recovers(law):
     def one(at, _):
         q, v = at
         root = solid.root(q, 1e-3)
-        v = root.velocities(root.whiten(solid.momentum(q, v, jnp.zeros(3), 1e-3)[None])[0])
+        v = root.unwhiten(root.whiten(solid.momentum(q, v, jnp.zeros(3), 1e-3)[None])[0])
         return (solid.advance(q, v, 1e-3), v), solid.inverted(q)
 
     end, inverted = jax.jit(lambda: jax.lax.scan(one, (start, jnp.zeros_like(start)), length=300))()

@@ -1,4 +1,4 @@
-"""Velocities of a step: those of the trees, of each family, and of free bodies."""
+"""Generalised velocities: those of the trees, of each family, and of free bodies."""
 
 from dataclasses import dataclass, replace
 
@@ -20,12 +20,12 @@ from jaxccp.model.state import State
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Velocities:
-    """J and L over the generalised velocities v = (v_trees, v_family0, …): J has columns, L, the
-    root of M̂⁻¹, a block for each part.
+class VelocitySpace:
+    """The space of generalised velocities v = (v_trees, v_family0, …) of a model at a state.
 
-    Rows couple the parts, and smooth contacts in implicit steps. The last part may be the twists of
-    free bodies outside the mass matrix of the trees.
+    It has the Jacobian J, from v to the twists of all bodies, with columns for each part; and the
+    root L of the inverse mass matrix, L Lᵀ = M̂⁻¹, with a block for each part. The last part may be
+    the twists of free bodies outside the mass matrix of the trees.
     """
 
     maps: tuple[FrameMap, ...]
@@ -39,8 +39,10 @@ class Velocities:
     """Block of L for free bodies; None where they are none, or coupled."""
 
     @staticmethod
-    def of(model: Model, state: State, trees: FrameMap, free_bodies: bool = False) -> "Velocities":
-        """Return the velocities of a model, with J and without L.
+    def of(
+        model: Model, state: State, trees: FrameMap, free_bodies: bool = False
+    ) -> "VelocitySpace":
+        """Return the space of a model at a state, with J and without L.
 
         Args:
             model: the model.
@@ -56,7 +58,9 @@ class Velocities:
             )
         ]
         free = free_bodies and model.topology.standalone.any()
-        return Velocities((trees, *maps), free_bodies=FreeBodyMap(model.topology) if free else None)
+        return VelocitySpace(
+            (trees, *maps), free_bodies=FreeBodyMap(model.topology) if free else None
+        )
 
     def with_mass_root(
         self,
@@ -65,8 +69,8 @@ class Velocities:
         matrix: Float[Array, "n n"],
         h: Array | float,
         coupling: Float[Array, "nv nv"] | None = None,
-    ) -> "Velocities":
-        """Return the velocities with L, the root of the inverse mass matrix.
+    ) -> "VelocitySpace":
+        """Return the space with L, the root of the inverse mass matrix.
 
         Args:
             model: the model.
@@ -160,9 +164,9 @@ class Velocities:
     def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return the velocities L w of whitened ones."""
         if len(self._roots) == 1:
-            return self.roots[0].velocities(whitened)
+            return self.roots[0].unwhiten(whitened)
         parts = zip(self._roots, self.split(whitened), strict=True)
-        return concatenated([root.velocities(part) for root, part in parts])
+        return concatenated([root.unwhiten(part) for root, part in parts])
 
     def family_momenta(self, model: Model, state: State, h: Array | float) -> Float[Array, " nv"]:
         """Return M̂ v⁺ of the families for motion without impulses, and 0 for all else [N s,
