@@ -53,7 +53,7 @@ class Mobility:
     constraints."""
 
     space: VelocitySpace
-    """J of the bodies, and L."""
+    """Generalised velocities, with J and L."""
     saddle: Saddle | None
     """Factors of the rows that close loops and set tendon lengths; None where there are none."""
 
@@ -98,7 +98,7 @@ class Configuration:
     screws: Screws
     """Screws of the degrees of freedom."""
     space: VelocitySpace
-    """J of the bodies; without L, except in a :class:`SmoothMotion`'s ``at``."""
+    """Generalised velocities, with J; with L only in a :class:`SmoothMotion`'s ``at``."""
     coordinates: Float[Array, "k nv"]
     """Rates of all axes, then of all tendons, per velocity."""
     mass: BodyMass
