@@ -48,7 +48,7 @@ PARTS = (
     ("collision", "collision/", ".*"),
     ("velocity products", "trees/bias", ".*"),
     ("mass matrix", "trees/mass|dynamics/body_mass|dynamics/inertia", ".*"),
-    ("whitening", "model/family.py|trees/velocity_space", "of|velocities|whiten|unwhiten"),
+    ("whitening", "model/family.py|trees/velocity_space", "of|whiten|unwhiten"),
     ("sensors", "sensors/", ".*"),
     ("integration", "step/advance|kinematics/configuration", ".*"),
     ("kinematics", "trees/screws|model/.*kinematics|model/joint", ".*"),

@@ -141,27 +141,6 @@ def world_inertia(model: Model, rotation: Float[Array, "nb 3 3"]) -> Float[Array
     return jnp.einsum("bij,bjk,blk->bil", rotation, model.bodies.inertia, rotation)
 
 
-def carry_spin(
-    model: Model,
-    before: Float[Array, "nb 4"],
-    after: Float[Array, "nb 4"],
-    spin: Float[Array, "nb 3"],
-) -> Float[Array, "nb 3"]:
-    """Return the angular velocities after a change of orientation that keeps the angular momenta
-    [rad/s].
-
-    The change of the angular velocities is the effect of the gyroscopic torque.
-
-    Args:
-        model: the model, with inertias.
-        before: orientations at the start.
-        after: orientations at the end.
-        spin: angular velocities at the start [rad/s].
-    """
-    old = world_inertia(model, quaternion.to_matrix(before))
-    return spin_of(model, after, jnp.einsum("bij,bj->bi", old, spin))
-
-
 def spin_of(
     model: Model, orientation: Float[Array, "nb 4"], momentum: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:

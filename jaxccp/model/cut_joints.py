@@ -30,6 +30,8 @@ def with_block_diagonal_mass(model: Model) -> Model:
     matrix of one block for each.
 
     The rows of joints are solved along trees of bodies, in time proportional to their number.
+    Steppers that solve one cone problem take the result, and
+    :func:`jaxccp.dynamics.assemble_system`; steps of second order and statics refuse it.
 
     Args:
         model: the model.
@@ -43,4 +45,6 @@ def with_block_diagonal_mass(model: Model) -> Model:
             "the velocities of their family and have none of their own: take "
             "jaxccp.model.cut_joints.with_cut_joints for joints as rows"
         )
+    if model.topology.block_diagonal_mass:
+        return model
     return replace(model, topology=replace(model.topology, block_diagonal_mass=True))

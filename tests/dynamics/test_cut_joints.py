@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxccp import (
+    HHT,
     Box,
     EulerImplicitLinearized,
     EulerImplicitProjected,
@@ -31,8 +32,9 @@ from jaxccp import (
     rollout,
 )
 from jaxccp.ccp import solve
-from jaxccp.dynamics import ReducedDescriptor, describe_step
+from jaxccp.dynamics import ReducedDescriptor, accelerations, describe_step, equilibrium
 from jaxccp.dynamics.steppers.settings import Coordinates
+from jaxccp.model.cut_joints import with_block_diagonal_mass
 from tests.families.test_chain import chain
 
 STOP = Stop(1e-11, max_iterations=2000)
@@ -164,3 +166,19 @@ def test_the_descriptor_of_cut_joints_has_their_rows_and_gives_the_velocities_of
     after = stepper.advance(model, carry)[0].state
     np.testing.assert_allclose(v[:18].reshape(3, 6)[:, :3], after.velocity[1:4], atol=1e-9)
     np.testing.assert_allclose(v[18:].reshape(3, 3), after.velocity[4:], atol=1e-9)
+
+
+def test_a_block_diagonal_mass_matrix_is_refused_where_joints_are_degrees_of_freedom():
+    builder = ModelBuilder()
+    body = builder.add_body(1.0, (0.1,) * 3, (0.5, 0, 0))
+    builder.add_joint(Revolute(HINGE), 0, body)
+    model, state = builder.build()
+    apart = with_block_diagonal_mass(model)
+    assert with_block_diagonal_mass(apart) is apart
+    for call in (
+        lambda: HHT(H).step(apart, state),
+        lambda: accelerations(apart, state),
+        lambda: equilibrium(apart, state),
+    ):
+        with pytest.raises(ValueError, match="block-diagonal mass matrix"):
+            call()

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jaxccp.dynamics import EulerImplicitLinearized
+from jaxccp.dynamics.free_bodies.partition import _partitions
 from jaxccp.model import Box, ConvexMesh, Model, Plane, Revolute, State
 from jaxccp.scene import ModelBuilder
 
@@ -58,9 +59,10 @@ def test_equal_meshes_share_a_row() -> None:
 
 def test_no_table_outlives_its_model() -> None:
     model, state = build()
+    before = len(_partitions)
     jax.jit(EulerImplicitLinearized(coordinates="maximal").step)(model, state)
     watched = weakref.ref(model.topology)
     del model, state
     jax.clear_caches()
     gc.collect()
-    assert watched() is None
+    assert watched() is None and len(_partitions) <= before

@@ -78,8 +78,7 @@ class ContactData:
 
 
 class SolvedSystem(Protocol):
-    """The part of a step's system, in maximal or in reduced coordinates, that :func:`contact_data`
-    reads."""
+    """The part of a step's system that :func:`contact_data` reads."""
 
     @property
     def problem(self) -> Problem:

@@ -106,9 +106,9 @@ def describe_reduced(shared: SharedMass, system: StepSystem) -> ReducedDescripto
     """
     if system.free_bodies is not None:
         raise ValueError(
-            "this system has loose bodies beside its trees and families, whose masses are kept "
-            "apart: take a stepper with eliminate=False, for blocks over the twists of bodies, or "
-            "build the model with fewer of them"
+            "this system has loose bodies outside the mass matrix of its trees and families: "
+            "take jaxccp.model.cut_joints.with_block_diagonal_mass(model) and eliminate=False, for "
+            "blocks over the twists of bodies, or model.with_dense(…) for one matrix of all"
         )
     if system.topology.rebounds:
         raise ValueError(

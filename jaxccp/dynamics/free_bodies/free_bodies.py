@@ -1,4 +1,4 @@
-"""Bodies with six velocities each, whose masses are in no matrix, in one step."""
+"""Bodies with six velocities each, outside the dense mass matrix, in one step."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Twists of free bodies as generalised velocities of their own, whose masses are in no matrix."""
+"""Twists of free bodies as generalised velocities, outside the dense mass matrix."""
 
 from dataclasses import dataclass, field
 

@@ -104,8 +104,8 @@ def has_unknown_rotors(model: Model) -> Bool[Array, ""] | None:
 
 
 def second_order_model(model: Model, caller: str) -> Model:
-    """Return the model as steps of second order use it: the masses of bodies without joints are
-    apart.
+    """Return the model as steps of second order use it: bodies without joints have a mass matrix
+    of their own.
 
     Beside a flexible body whose equations are a band, up to 300 of their degrees of freedom share
     the mass matrix of the trees, which the factors of the band take as its border.
@@ -115,9 +115,15 @@ def second_order_model(model: Model, caller: str) -> Model:
         caller: name of the stepper or function, for the message.
 
     Raises:
-        ValueError: there is armature along coordinates that families move, and the model was built
-            without; not within ``jit``, where numbers are unknown.
+        ValueError: the mass matrix of the model is block diagonal; or there is armature along
+            coordinates that families move, and the model was built without, which is not known
+            within ``jit``.
     """
+    if model.topology.block_diagonal_mass:
+        raise ValueError(
+            f"{caller} takes joints as degrees of freedom, but the model has a block-diagonal mass "
+            "matrix and its joints are rows: give it the model as it was built"
+        )
     refused = has_unknown_rotors(model)
     if refused is not None and not trees.is_traced(refused) and refused:
         raise ValueError(

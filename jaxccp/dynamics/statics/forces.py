@@ -35,7 +35,9 @@ def check_conservative(model: Model, caller: str) -> None:
             family_state.q.shape != family_state.v.shape
             for family_state in (f.start() for f in model.families)
         ),
-        "more than 100 degrees of freedom of rigid bodies": topology.standalone.any(),
+        "a block-diagonal mass matrix": topology.block_diagonal_mass,
+        "more than 100 degrees of freedom of rigid bodies": topology.has_many_dofs
+        and topology.unjointed.any(),
     }
     present_causes = ", ".join(cause for cause, present in causes.items() if present)
     if present_causes:

@@ -35,8 +35,9 @@ def assemble_system(
 ) -> tuple[StepSystem, JointMotion | None]:
     """Assemble the problem of a step.
 
-    Trees and families share a mass matrix. Bodies without joints have their own if there are many
-    degrees of freedom, and all bodies if :attr:`jaxccp.model.Topology.block_diagonal_mass`.
+    Trees and families share a mass matrix. Bodies without joints and tendons have their own if
+    there are many degrees of freedom, unless ``resistance`` couples them, and all bodies if
+    :attr:`jaxccp.model.Topology.block_diagonal_mass`.
 
     Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b − ½ h g_b) − Σ J_rᵀ α_r b_r), where g
     is the rate of the velocity-product momentum. The momenta P of the bodies at the start are those
@@ -60,8 +61,16 @@ def assemble_system(
     Returns:
         The problem, and the motion of joints and tendons; None for a model without them whose mass
         matrix is block diagonal.
+
+    Raises:
+        ValueError: there is a resistance, and the mass matrix of the model is block diagonal.
     """
     topology, dtype = model.topology, state.position.dtype
+    if topology.block_diagonal_mass and resistance is not None:
+        raise ValueError(
+            "steps that are implicit in smooth contacts couple all bodies, but the model has a "
+            "block-diagonal mass matrix: give the stepper the model as it was built"
+        )
     if control is None:
         control = jnp.zeros(len(topology.linkage.actuators), dtype)
     if topology.block_diagonal_mass:

@@ -193,14 +193,16 @@ class StepSystem:
         the body compensates for it, unless a joint determines the angular velocity.
         """
         assert outcome.lever_velocity is not None
-        free = self.velocities_without_impulses()
-        free_flight = self.twists(free)
+        without_impulses = self.velocities_without_impulses()
+        free_flight = self.twists(without_impulses)
         change = (outcome.twist - free_flight)[:, :3]
-        transport_change = self.twists(outcome.transport_velocity - free)[:, :3]
+        transport_change = self.twists(outcome.transport_velocity - without_impulses)[:, :3]
         late = self.twists(outcome.lever_velocity - outcome.transport_velocity)[:, :3]
         missing = cross(change, transport_change) - cross(free_flight[:, :3], late)
         missing = self.h * self.mass.mass[:, None] * missing
-        return jnp.where(jnp.asarray(self.topology.unjointed)[:, None], missing, 0.0)
+        in_trees = self.topology.dofs.jointed
+        free = self.topology.unjointed if self.topology.block_diagonal_mass else ~in_trees
+        return jnp.where(jnp.asarray(free)[:, None], missing, 0.0)
 
     def close_joints(
         self, model: Model, state: State, outcome: Outcome, corrections: int

@@ -12,5 +12,8 @@ def reducible(topology: Topology) -> bool:
     Args:
         topology: topology of the model.
     """
-    families = bool(topology.family_frames.any())
-    return families or (bool(topology.linkage.joints) and 0 < topology.dofs.count <= DENSE)
+    if topology.family_frames.any():
+        return True
+    if topology.block_diagonal_mass or not topology.linkage.joints:
+        return False
+    return 0 < topology.dofs.count <= DENSE

@@ -1,4 +1,4 @@
-"""The motion of a step in reduced coordinates without impulses."""
+"""The motion of trees and families in a step without impulses."""
 
 from dataclasses import dataclass, replace
 
@@ -44,7 +44,7 @@ class FreeMotion:
     """L⁻¹ v of the velocities v at the end of the step."""
     before: Float[Array, "nb 6"]
     """Twists of the bodies at the start of the step; 0 for free bodies that are no part of
-    ``velocities``."""
+    ``space``."""
     mass: BodyMass
     """Mass operator of the bodies."""
     impulse: Float[Array, "nb 6"]
@@ -63,7 +63,7 @@ class FreeMotion:
     without any."""
     loop_constraints: LoopConstraints | None
     """Rows of loops and tendons of given length, which the velocities satisfy already; None without
-    any, or if they are not eliminated."""
+    any, if they are not eliminated, or once :class:`SharedMass` has them."""
 
 
 def solve_free_motion(

@@ -62,7 +62,8 @@ class SharedMass:
             linearisation = ImpactTimeLinearisation.of(
                 motion.screws, state.position, motion.mass, motion.space, velocity, h
             )
-        return SharedMass(motion, linearisation, motion.loop_constraints)
+        loops = motion.loop_constraints
+        return SharedMass(replace(motion, loop_constraints=None), linearisation, loops)
 
     @property
     def count(self) -> int:

@@ -2,7 +2,7 @@
 
 Velocities are in one order everywhere: of every root (a free body that no joint places) the
 velocity of the centre of mass and the angular velocity, world axes; the rates of the axes of tree
-joints; those of families; and the six of every body without joints outside the mass matrix
+joints; those of families; and the six of every body outside the dense mass matrix
 (:attr:`jaxccp.model.Topology.standalone`).
 """
 
@@ -105,7 +105,8 @@ def integrate_configuration(
 
     Centres of mass of roots move straight, and roots turn by the exponential of a rotation vector
     in world axes. Joint coordinates grow, those of balls by a rotation vector in the joint's axes.
-    Families advance. Forward kinematics places all other bodies.
+    Families advance. Forward kinematics places all other bodies. If the mass matrix is block
+    diagonal, there are no such bodies, and joint coordinates stay as they were.
 
     Args:
         model: nv generalised velocities.
