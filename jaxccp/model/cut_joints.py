@@ -47,4 +47,4 @@ def with_block_diagonal_mass(model: Model) -> Model:
         )
     if model.topology.block_diagonal_mass:
         return model
-    return replace(model, topology=replace(model.topology, block_diagonal_mass=True))
+    return replace(model, topology=model.topology.with_block_diagonal_mass)

@@ -1,6 +1,7 @@
 """The mechanical model: its numbers are leaves of a pytree, its topology is static."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import jax
@@ -141,6 +142,12 @@ class Topology(ByContent):
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])
         return 6 * (int(self.free.sum()) - placed) + axes > self.dense
+
+    @cached_property
+    def with_block_diagonal_mass(self) -> "Topology":
+        """Return the topology with :attr:`block_diagonal_mass`; it is made once, and so are its
+        tables."""
+        return replace(self, block_diagonal_mass=True)
 
     def body(self, name: str) -> int:
         """Return the index of a body by name."""

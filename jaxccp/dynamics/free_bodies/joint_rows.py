@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.operators import BodyDelassus, Delassus
 from jaxccp.dynamics.free_bodies.eliminated_delassus import EliminatedDelassus
 from jaxccp.dynamics.free_bodies.equalities import Equalities, equalities
-from jaxccp.dynamics.free_bodies.impact_time_rows import ImpactTimeRows
+from jaxccp.dynamics.free_bodies.impact_time_rows import ImpactTimeEqualities, ImpactTimeRows
 from jaxccp.dynamics.free_bodies.partition import Partition, partition
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.rows.row import Rows
@@ -105,10 +105,8 @@ class JointRows:
         """
         if self.equalities is None:
             return delassus
-        at_impact = self.at_impact.equalities if self.at_impact is not None else None
-        return EliminatedDelassus(
-            delassus, self.equalities if at_impact is None else at_impact.response
-        )
+        late = self._equalities_at_impact
+        return EliminatedDelassus(delassus, self.equalities if late is None else late.response)
 
     def respond(
         self, change: Float[Array, "nb 6"], delassus: BodyDelassus, lam: Float[Array, " n"]
@@ -124,9 +122,14 @@ class JointRows:
         no_residual = jnp.zeros_like(self.free_impulses)
         if self.equalities is None or not lam.shape[0]:
             return change, no_residual
-        if self.at_impact is None or self.at_impact.equalities is None:
+        late = self._equalities_at_impact
+        if late is None:
             return self.equalities.solve(change, no_residual)
-        return self.at_impact.equalities.velocity_change(delassus.impulse(lam), change)
+        return late.velocity_change(delassus.impulse(lam), change)
+
+    @property
+    def _equalities_at_impact(self) -> ImpactTimeEqualities | None:
+        return None if self.at_impact is None else self.at_impact.equalities
 
     def _remaining_of(self, rows: Rows) -> Rows:
         return rows if self.partition is None else rows.select(self.partition.rest)

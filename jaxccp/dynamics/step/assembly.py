@@ -254,14 +254,16 @@ def _trees(
 ) -> _Blocks:
     """Return the block of trees and families, and that of free bodies beside them."""
     topology, motion, free_bodies = model.topology, tree_motion(model, state), None
-    free = solve_free_motion(model, state, h, force, motion, control, resistance, eliminate)
+    free, loop_constraints = solve_free_motion(
+        model, state, h, force, motion, control, resistance, eliminate
+    )
     velocity = free.space.unwhiten(free.whitened)
     free_twist, before = free.space.twists(velocity), free.before
     if topology.standalone.any() and free.space.free_bodies is None:
         free_bodies = FreeBodies.of(model, state, free.impulse, None, eliminate)
         free_twist = free_twist + free_bodies.free_velocity
         before = before + free_bodies.masked(state.twist)
-    shared = SharedMass.of(topology, state, free, velocity, h)
+    shared = SharedMass.of(topology, state, free, loop_constraints, velocity, h)
     linearisation = shared.linearisation
     return _Blocks(
         model=model,

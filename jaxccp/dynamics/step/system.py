@@ -12,7 +12,7 @@ from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.contact.contact_units import ContactUnits
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.free_bodies.free_bodies import FreeBodies
-from jaxccp.dynamics.free_bodies.partition import partition
+from jaxccp.dynamics.free_bodies.joint_rows import JointRows
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import row_reactions
 from jaxccp.dynamics.step.advance import advance
@@ -64,22 +64,24 @@ class StepSystem:
     @property
     def remaining(self) -> np.ndarray:
         """Indices of the scalar rows in the problem."""
-        if not self.topology.block_diagonal_mass:
+        if self.shared is not None:
             return row_parts(self.topology, self.eliminate)[1]
-        if self.free_bodies is None or self.free_bodies.joints is None or not self.eliminate:
-            return np.arange(row_order(self.topology.linkage).count)
-        return partition(self.topology).rest
+        parts = None if self._joints is None else self._joints.partition
+        every = np.arange(row_order(self.topology.linkage).count)
+        return every if parts is None else parts.rest
 
     @property
     def eliminated(self) -> np.ndarray:
         """Indices of the scalar rows that are eliminated."""
         none = np.zeros(0, int)
-        if not self.eliminate:
-            return none
-        if not self.topology.block_diagonal_mass:
-            return row_order(self.topology.linkage).loop_rows
-        joints = None if self.free_bodies is None else self.free_bodies.joints
-        return none if joints is None else partition(self.topology).eliminated
+        if self.shared is not None:
+            return row_order(self.topology.linkage).loop_rows if self.eliminate else none
+        parts = None if self._joints is None else self._joints.partition
+        return none if parts is None else parts.eliminated
+
+    @property
+    def _joints(self) -> JointRows | None:
+        return None if self.free_bodies is None else self.free_bodies.joints
 
     def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
         """Return the multipliers of the problem for given impulses, to start a solve.
@@ -258,10 +260,9 @@ class StepSystem:
                 that are applied forces of the step [N, N m].
         """
         if self.shared is None:
-            joints = None if self.free_bodies is None else self.free_bodies.joints
-            if joints is None:
+            if self._joints is None:
                 return jnp.zeros((0, 6), wrench.dtype)
-            return row_reactions(model, state, joints.rows, outcome.scalars, self.h)
+            return row_reactions(model, state, self._joints.rows, outcome.scalars, self.h)
         motion, scalars = self.shared.motion, outcome.scalars
         rows = motion.loop_and_tendon_rows
         change = self.mass.apply(outcome.twist) + motion.half_step_bias - motion.momentum

@@ -61,9 +61,6 @@ class FreeMotion:
     loop_and_tendon_rows: Rows | None
     """All scalar rows of joints that close loops and of tendons, over the twists of bodies; None
     without any."""
-    loop_constraints: LoopConstraints | None
-    """Rows of loops and tendons of given length, which the velocities satisfy already; None without
-    any, if they are not eliminated, or once :class:`SharedMass` has them."""
 
 
 def solve_free_motion(
@@ -75,7 +72,7 @@ def solve_free_motion(
     control: Float[Array, " nm"],
     resistance: Resistance | None,
     eliminate: bool,
-) -> FreeMotion:
+) -> tuple[FreeMotion, LoopConstraints | None]:
     """Solve the motion of a step without impulses.
 
     Args:
@@ -87,6 +84,10 @@ def solve_free_motion(
         control: control of each actuator.
         resistance: resistance of the smooth contacts whose forces are in ``force``, or None.
         eliminate: whether to eliminate the rows of loops and tendons of given length.
+
+    Returns:
+        The motion, and the rows of loops and tendons of given length, which its velocities satisfy;
+        None without any, or if they are not eliminated.
     """
     topology = model.topology
     dofs = topology.dofs
@@ -142,8 +143,7 @@ def solve_free_motion(
         compliant=compliant,
         rows=rows,
         loop_and_tendon_rows=loop_and_tendon_rows,
-        loop_constraints=loop_constraints,
-    )
+    ), loop_constraints
 
 
 def effective_mass(

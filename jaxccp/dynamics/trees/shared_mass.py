@@ -13,7 +13,7 @@ from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.trees.free_motion import FreeMotion
 from jaxccp.dynamics.trees.impact_time_linearisation import ImpactTimeLinearisation
 from jaxccp.dynamics.trees.loop_constraints import LoopConstraints
-from jaxccp.dynamics.trees.velocity_rows import SharedCoordinates, row_parts
+from jaxccp.dynamics.trees.velocity_rows import SharedCoordinates, row_parts, rows_of_contacts
 from jaxccp.model.model import Topology
 from jaxccp.model.state import State
 
@@ -45,6 +45,7 @@ class SharedMass:
         topology: Topology,
         state: State,
         motion: FreeMotion,
+        loop_constraints: LoopConstraints | None,
         velocity: Float[Array, " nv"],
         h: Array | float,
     ) -> "SharedMass":
@@ -54,16 +55,16 @@ class SharedMass:
             topology: structure of the model.
             state: the state at the start of the step.
             motion: their motion without impulses.
+            loop_constraints: the eliminated rows that this motion satisfies.
             velocity: velocities of that motion.
             h: length of the step [s].
         """
         linearisation = None
-        if topology.rebounds and topology.dofs.jointed.any() and motion.loop_constraints is None:
+        if topology.rebounds and topology.dofs.jointed.any() and loop_constraints is None:
             linearisation = ImpactTimeLinearisation.of(
                 motion.screws, state.position, motion.mass, motion.space, velocity, h
             )
-        loops = motion.loop_constraints
-        return SharedMass(replace(motion, loop_constraints=None), linearisation, loops)
+        return SharedMass(motion, linearisation, loop_constraints)
 
     @property
     def count(self) -> int:
@@ -88,10 +89,11 @@ class SharedMass:
             time: time of each impact [s].
             roots: number of roots.
         """
-        sides, space = rows_on_bodies(jacobian), self.motion.space
-        rows = space.project_rows(sides, contacts.bodies)
+        space = self.motion.space
+        rows = rows_of_contacts(space, contacts, jacobian)
         if self.linearisation is None:
             return space.whiten(rows)
+        sides = rows_on_bodies(jacobian)
         change = self.linearisation.project_row_change(sides, contacts.bodies, time)
         rows = space.whiten(rows + change)
         for _ in range(roots):
