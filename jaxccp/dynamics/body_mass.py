@@ -33,3 +33,8 @@ class BodyMass:
         """Return momenta [N s] and angular momenta [N m s] of twists."""
         spin = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
         return jnp.concatenate([self.mass[:, None] * twist[:, :3], spin], axis=1)
+
+    def columns(self, twists: Float[Array, "nb 6 n"]) -> Float[Array, "nb 6 n"]:
+        """Return momenta [N s] and angular momenta [N m s] of n twists of each body."""
+        spin = self.inertia @ twists[:, 3:]
+        return jnp.concatenate([self.mass[:, None, None] * twists[:, :3], spin], axis=1)

@@ -74,11 +74,16 @@ class MassRoot:
 
     @staticmethod
     def of(matrix: Float[Array, "nv nv"]) -> "MassRoot":
-        """Return the root of M̂⁻¹ for a positive definite M̂."""
-        identity = jnp.eye(len(matrix), dtype=matrix.dtype)
-        # It is symmetric, and its tangents are: to make it so again would be one more copy.
-        root = jnp.linalg.cholesky(matrix, symmetrize_input=False)
-        return MassRoot(lax.linalg.triangular_solve(root, identity, left_side=True, lower=True).T)
+        """Return the root of M̂⁻¹ for a positive definite M̂.
+
+        Only the lower triangle of M̂ is read.
+
+        L is one of many roots, and any of them has the same products L Lᵀ. Its tangent −½ M̂⁻¹ dM̂ L
+        is that of these products, but that root would not stay triangular. So derivatives are those
+        of anything that L Lᵀ determines, which takes fewer products of matrices than the tangent of
+        the triangular root.
+        """
+        return MassRoot(_inverse_root(matrix))
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
         """Return the whitened rows J L of rows J, or Lᵀ p of momenta p."""
@@ -87,6 +92,21 @@ class MassRoot:
     def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return the velocities L w for whitened velocities w."""
         return self.inverse @ whitened
+
+
+@jax.custom_jvp
+def _inverse_root(matrix: Float[Array, "nv nv"]) -> Float[Array, "nv nv"]:
+    """Return the upper triangular L with L Lᵀ = M̂⁻¹, from the lower triangle of M̂."""
+    identity = jnp.eye(len(matrix), dtype=matrix.dtype)
+    lower = jnp.linalg.cholesky(matrix, symmetrize_input=False)
+    return lax.linalg.triangular_solve(lower, identity, left_side=True, lower=True).T
+
+
+@_inverse_root.defjvp
+def _inverse_root_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    root, lower = _inverse_root(*primals), jnp.tril(tangents[0])
+    change = lower + jnp.tril(tangents[0], -1).T
+    return root, -0.5 * root @ (root.T @ change @ root)
 
 
 class Family:

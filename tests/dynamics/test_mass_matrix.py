@@ -1,5 +1,6 @@
 """The mass matrix of branched trees, beside MuJoCo's, and in single precision."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,8 @@ def posed(tmp_path_factory: pytest.TempPathFactory) -> tuple:
     def arguments(qpos: jax.Array) -> tuple:
         zero = jnp.zeros(reference.nv)
         state = loaded.layout.state(loaded.model, loaded.state, qpos, zero)
-        mass = BodyMass.of(loaded.model, state)
-        return screws(loaded.model, state), state.position, mass.mass, mass.inertia
+        trees, mass = screws(loaded.model, state), BodyMass.of(loaded.model, state)
+        return trees, trees.bodies(state.position), state.position, mass
 
     return jax.jit(arguments)(jnp.asarray(data.qpos)), matrix
 
@@ -92,16 +93,17 @@ def test_it_is_exact_in_single_precision_for_tiny_links_far_out(posed: tuple) ->
 
 
 def test_it_can_be_differentiated(posed: tuple) -> None:
-    """With respect to positions and inertias of bodies, forward and in reverse, beside central
-    differences."""
-    (screws_, position, mass, inertia), _ = posed
+    """With respect to axes of joints, positions and inertias of bodies, forward and in reverse,
+    beside central differences."""
+    (screws_, _, position, mass), _ = posed
     random = np.random.default_rng(1)
-    weight = random.normal(size=(len(mass), 3)), random.normal(size=(screws_.dofs.count,) * 2)
-    turned = random.normal(size=inertia.shape)
+    weight = random.normal(size=position.shape), random.normal(size=(screws_.dofs.count,) * 2)
+    turned, tilted = (random.normal(size=x.shape) for x in (mass.inertia, screws_.angular))
 
     def value(s: jax.Array) -> jax.Array:
-        bent = inertia + s * (turned + turned.swapaxes(1, 2))
-        matrix = mass_matrix(screws_, position + s * weight[0], mass * (1 + s), bent)
+        bent = BodyMass(mass.mass * (1 + s), mass.inertia + s * (turned + turned.swapaxes(1, 2)))
+        trees, moved = replace(screws_, angular=screws_.angular + s * tilted), s * weight[0]
+        matrix = mass_matrix(trees, trees.bodies(position + moved), position + moved, bent)
         return jnp.sum(weight[1] * matrix)
 
     zero, step = jnp.zeros(()), 1e-4
@@ -119,7 +121,7 @@ def test_no_array_in_it_has_an_entry_for_every_axis_of_every_body(posed: tuple) 
         inner = [p for one in program.eqns for p in one.params.values() if hasattr(p, "jaxpr")]
         return found + [size for closed in inner for size in sizes(closed.jaxpr)]
 
-    screws_, position = posed[0][:2]
+    screws_, _, position, _ = posed[0]
     velocities, bodies = screws_.dofs.count, len(position)
     terms = bodies + screws_.dofs.subtrees.shape[1]
     largest = max(sizes(jax.make_jaxpr(mass_matrix)(*posed[0]).jaxpr))

@@ -166,8 +166,8 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
     model = replace(model, bodies=replace(model.bodies, mass=mass, inertia=inertia))
 
     def energies(model: Model, state: State, rate: jax.Array) -> tuple[jax.Array, jax.Array]:
-        mass = BodyMass.of(model, state)
-        matrix = mass_matrix(screws(model, state), state.position, mass.mass, mass.inertia)
+        trees, mass = screws(model, state), BodyMass.of(model, state)
+        matrix = mass_matrix(trees, trees.bodies(state.position), state.position, mass)
         moving = forward_kinematics(model, state, state.joint_positions, rate)
         return 0.5 * rate @ matrix @ rate, jnp.sum(mass.apply(moving.twist) * moving.twist) / 2
 

@@ -18,7 +18,9 @@ from jaxccp.math import safe
 DENSE_ROWS = 192
 """Largest system of a derivative that is factorised; above, it is solved matrix-free."""
 REFINEMENTS = 4
-"""Steps of iterative refinement after a solve by factors."""
+"""Largest number of steps of iterative refinement after a solve by factors."""
+REFINED = 0.75
+"""Power of the machine epsilon below which a relative change by refinement is the last one."""
 REGULAR, REDUNDANT = 0.6, 0.4
 """Powers of the machine epsilon below which the ridge does not fall, without and with redundant
 rows."""
@@ -112,10 +114,19 @@ def _refine(inverse: Inverse, matvec: Callable[[Array], Array], b: Array) -> Arr
     """Refine proximally with the inverse of A + εI: this converges on A's range and is bounded off
     it."""
 
-    def improve(_, x: Array) -> Array:
-        return x + inverse(b - matvec(x))
+    tolerance = float(jnp.finfo(b.dtype).eps) ** REFINED
 
-    return lax.fori_loop(0, REFINEMENTS, improve, inverse(b))
+    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
+        x, change, steps = carry
+        return (steps < REFINEMENTS) & (safe.norm(change) > tolerance * safe.norm(x))
+
+    def improve(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        x, _, steps = carry
+        change = inverse(b - matvec(x))
+        return x + change, change, steps + 1
+
+    x = inverse(b)
+    return lax.while_loop(unfinished, improve, (x, x, jnp.int32(0)))[0]
 
 
 def _guarded(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
@@ -33,7 +34,18 @@ class BlockDiagonal:
 
     def columns(self, x: Float[Array, "n m"]) -> Float[Array, "n m"]:
         """Return the product with each column of a matrix."""
-        return jax.vmap(self.apply, 1, 1)(x)
+        s = self.scalars.shape[0]
+        contacts = self.blocks @ x[s:].reshape(-1, self.width, x.shape[1])
+        return jnp.concatenate([self.scalars[:, None] * x[:s], contacts.reshape(-1, x.shape[1])])
+
+    def dense(self) -> Float[Array, "n n"]:
+        """Return the dense matrix."""
+        s, width, count = self.scalars.shape[0], self.width, len(self.blocks)
+        own = np.repeat(np.eye(count, dtype=bool), width, axis=0)[:, :, None]
+        contacts = jnp.where(own, self.blocks.reshape(-1, 1, width), 0.0)
+        corner = jnp.where(np.eye(s, dtype=bool), self.scalars, 0.0)
+        size = count * width
+        return jnp.pad(corner, (0, size)) + jnp.pad(contacts.reshape(size, size), (s, 0))
 
     def scaled(self, by: Float[Array, " n"]) -> "BlockDiagonal":
         """Return the matrix with its rows multiplied by ``by``, which has one value per contact."""

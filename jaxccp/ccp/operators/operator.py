@@ -105,8 +105,7 @@ class Delassus:
         """
         coupled = left.columns(right.transpose().columns(self.dense()).T)
         identity = jnp.eye(self.rows, dtype=coupled.dtype)
-        matrix = coupled + complement.columns(identity) + ridge * identity
-        return dense_factors(matrix, symmetric)
+        return dense_factors(coupled + complement.dense() + ridge * identity, symmetric)
 
     def coupled(self, scalars: int) -> NeighbourMax:
         """Return a function that gives each row block the largest number of the blocks coupled to

@@ -98,7 +98,7 @@ class RepeatedDelassus(SplitDelassus):
 
     def dense(self) -> Float[Array, "n n"]:
         rows = self.factor[:, None] * self._repeat(self.different.dense())
-        return small.plus_diagonal(self.factor * self._repeat(rows.T).T, self.compliance)
+        return small.plus_diagonal(self.factor * self._repeat(rows, axis=1), self.compliance)
 
     def scaled(self, s: Float[Array, " n"]) -> "RepeatedDelassus":
         return replace(self, factor=s * self.factor, compliance=s * s * self.compliance)
@@ -113,14 +113,14 @@ class RepeatedDelassus(SplitDelassus):
             raise TypeError(f"a {type(self.different).__name__} is not stored as W Wᵀ")
         return split
 
-    def _repeat(self, different: Float[Array, "k ..."]) -> Float[Array, "n ..."]:
-        """Return what belongs to the different rows for every row."""
+    def _repeat(self, different: Array, axis: int = 0) -> Array:
+        """Return what belongs to the different rows, along an axis, for every row."""
         count, times = self.repetition.count, self.repetition.times
+        scalars, contacts = jnp.split(different, [count], axis)
         if times:
-            scalars = jnp.concatenate([different[:count]] * times)
-        else:
-            scalars = different[self.repetition.index]
-        return jnp.concatenate([scalars, different[count:]])
+            return jnp.concatenate([*[scalars] * times, contacts], axis)
+        repeated = jnp.take(scalars, self.repetition.index, axis)
+        return jnp.concatenate([repeated, contacts], axis)
 
     def _collect(self, lam: Float[Array, " n"]) -> Float[Array, " k"]:
         """Return Fᵀ λ."""

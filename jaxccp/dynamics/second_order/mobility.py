@@ -131,7 +131,9 @@ class Configuration:
             matrix = self.inertia()
         else:
             compliant = self._compliant(h)
-            matrix = effective_mass(model.topology, self.screws, state, mass, compliant)
+            matrix = effective_mass(
+                model.topology, self.screws, self.space.maps[0].jacobian, state, mass, compliant
+            )
         coupling = None
         if len(rotors_on_families(model)):
             rates, armature = self._rotors(rotors_on_families(model))
@@ -176,8 +178,7 @@ class Configuration:
 
     def _tree_mass(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees without rotors."""
-        mass = self.mass
-        return mass_matrix(self.screws, self.state.position, mass.mass, mass.inertia)
+        return mass_matrix(self.screws, self.space.maps[0].jacobian, self.state.position, self.mass)
 
     def closing(self) -> Rows:
         """Return the loop and tendon rows on the bodies; their bias is not meaningful."""

@@ -14,7 +14,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth import Resistance
 from jaxccp.dynamics.trees.bias import momentum_rate
 from jaxccp.dynamics.trees.loop_constraints import LoopConstraints, solve_loops
-from jaxccp.dynamics.trees.mass import mass_matrix
+from jaxccp.dynamics.trees.mass import lower_mass_matrix
 from jaxccp.dynamics.trees.screws import Screws, screws
 from jaxccp.dynamics.trees.velocity_rows import (
     add_loop_rows,
@@ -111,7 +111,7 @@ def solve_free_motion(
             loop_rows = loop_and_tendon_rows.select(np.arange(len(order.loop_rows)))
     if loop_rows is not None and not eliminate:
         rows = add_loop_rows(space, loop_rows, rows)
-    matrix = effective_mass(topology, screws_, state, mass, compliant)
+    matrix = effective_mass(topology, screws_, tree_map.jacobian, state, mass, compliant)
     momentum_ = space.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
     coupling = None
     if resistance is not None:
@@ -147,19 +147,25 @@ def solve_free_motion(
 
 
 def effective_mass(
-    topology: Topology, screws_: Screws, state: State, mass: BodyMass, compliant: Rows
+    topology: Topology,
+    screws_: Screws,
+    jacobian: Float[Array, "nb 6 n"],
+    state: State,
+    mass: BodyMass,
+    compliant: Rows,
 ) -> Float[Array, "n n"]:
-    """Return M̂ of the trees.
+    """Return the lower triangle of M̂ of the trees. What is above it has no meaning.
 
     Args:
         topology: structure of the model.
         screws_: the degrees of freedom.
+        jacobian: J, their columns over the bodies.
         state: poses of the bodies.
         mass: mass operator of the bodies.
         compliant: rows without bounds that resist motion.
     """
     rows = compliant.jacobian[:, 0, : screws_.dofs.count]
-    matrix = mass_matrix(screws_, state.position, mass.mass, mass.inertia)
+    matrix = lower_mass_matrix(screws_, jacobian, state.position, mass)
     velocity = lone_velocities(topology, row_parts(topology)[0])
     alone, others = np.flatnonzero(velocity >= 0), np.flatnonzero(velocity < 0)
     if len(alone):

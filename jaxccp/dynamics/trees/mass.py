@@ -1,9 +1,11 @@
 """The mass matrix of trees, by composite rigid bodies."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.trees.screws import Screws
 from jaxccp.math.components import components, from_components
 from jaxccp.model.kinematics.dofs import Dofs
@@ -11,32 +13,52 @@ from jaxccp.model.kinematics.dofs import Dofs
 
 def mass_matrix(
     screws: Screws,
+    jacobian: Float[Array, "nb 6 nv"],
     position: Float[Array, "nb 3"],
-    mass: Float[Array, " nb"],
-    inertia: Float[Array, "nb 3 3"],
+    mass: BodyMass,
 ) -> Float[Array, "nv nv"]:
     """Return M = Σ_b J_bᵀ M_b J_b.
+
+    Args:
+        screws: the degrees of freedom.
+        jacobian: their :meth:`~jaxccp.dynamics.trees.screws.Screws.bodies`, J.
+        position: centres of mass.
+        mass: mass operator of the bodies.
+    """
+    lower = lower_mass_matrix(screws, jacobian, position, mass)
+    return lower + jnp.where(np.eye(len(lower), dtype=bool), 0.0, lower.T)
+
+
+@jax.custom_jvp
+def lower_mass_matrix(
+    screws: Screws,
+    jacobian: Float[Array, "nb 6 nv"],
+    position: Float[Array, "nb 3"],
+    mass: BodyMass,
+) -> Float[Array, "nv nv"]:
+    """Return the lower triangle of M = Σ_b J_bᵀ M_b J_b, which is symmetric; above it are zeros.
 
     The bodies that a degree of freedom i moves are one rigid body as far as i goes: at unit rate it
     has a momentum F_i, and an angular momentum H_i about its own centre of mass c_i. M_ij is their
     power F_i · v_j(c_i) + H_i · ω_j on the velocity field of j, for every j that moves all of it
     (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.2). Separate centres keep small
-    links far out as exact as large ones in float32, which one origin for all would not.
+    links far out as exact as large ones in float32, which one origin for all would not. The
+    derivative is that of the sum over bodies, which takes fewer operations.
 
     Args:
         screws: the degrees of freedom.
+        jacobian: their :meth:`~jaxccp.dynamics.trees.screws.Screws.bodies`, J, for the derivative.
         position: centres of mass.
-        mass: masses [kg].
-        inertia: inertias, world axes [kg m²].
+        mass: mass operator of the bodies.
     """
-    dofs = screws.dofs
+    dofs, body_mass = screws.dofs, mass.mass
     if not dofs.count:
-        return jnp.zeros((0, 0), mass.dtype)
-    share = jnp.asarray(dofs.supports.T, mass.dtype) * mass
+        return jnp.zeros((0, 0), body_mass.dtype)
+    share = jnp.asarray(dofs.supports.T, body_mass.dtype) * body_mass
     total = jnp.sum(share, axis=1)
     centre = (share @ position) / total[:, None]
     xx, yy, zz, xy, xz, yz = components(
-        _composite_inertia(dofs, position, mass, inertia, total, centre)
+        _composite_inertia(dofs, position, body_mass, mass.inertia, total, centre)
     )
     # Written out by components this is one loop over [nv nv]. Some versions of XLA make a sum over
     # an axis of 3 part of a matrix product's kernel, which then computes each number many times.
@@ -46,8 +68,19 @@ def mass_matrix(
     velocity = _velocity_at(screws, [x[:, None] for x in components(centre)])
     power = sum(f[:, None] * v for f, v in zip(momentum, velocity, strict=True))
     power = power + sum(h[:, None] * w for h, w in zip(spin, (a, b, c), strict=True))
-    lower = jnp.where(dofs.covers, power, 0.0)
-    return lower + jnp.where(np.eye(dofs.count, dtype=bool), 0.0, lower.T)
+    lower = jnp.where(np.tril(dofs.covers), power, 0.0)
+    upper = np.triu(dofs.covers, 1)  # of degrees of freedom before the joint that carries theirs
+    return lower + jnp.where(upper, power, 0.0).T if upper.any() else lower
+
+
+@lower_mass_matrix.defjvp
+def _lower_mass_matrix_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    _, jacobian, _, mass = primals
+    _, d_jacobian, _, d_mass = tangents
+    # dM = Jᵀ Y + Yᵀ J with Y = M_b dJ + ½ dM_b J.
+    change = mass.columns(d_jacobian) + 0.5 * d_mass.columns(jacobian)
+    half = jnp.einsum("biv,biw->vw", jacobian, change)
+    return lower_mass_matrix(*primals), jnp.tril(half + half.T)
 
 
 def _composite_inertia(

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.math import linear3, quaternion
+from jaxccp.math import quaternion
+from jaxccp.math.components import components
 from jaxccp.model.kinematics.dofs import Dofs
 from jaxccp.model.kinematics.joint_chain import joint_chains
 from jaxccp.model.kinematics.joint_motion import joint_frames
@@ -63,9 +64,10 @@ def field_at(
         points: points p.
         origin: point at which ``linear`` is given [m].
     """
-    cross_matrices = linear3.cross_matrix(angular).transpose(1, 2, 0)
-    arms = [points[:, i, None, None] - origin[:, i] for i in range(3)]
-    return linear.T + sum(cross_matrices[:, i] * arm for i, arm in enumerate(arms))
+    (u, v, w), (a, b, c) = components(linear), components(angular)
+    pairs = zip(components(points), components(origin), strict=True)
+    x, y, z = (point[:, None] - o for point, o in pairs)
+    return jnp.stack([u + b * z - c * y, v + c * x - a * z, w + a * y - b * x], axis=1)
 
 
 def screws(model: Model, state: State) -> Screws:
@@ -80,10 +82,9 @@ def screws(model: Model, state: State) -> Screws:
     columns = joint_chains(model, state.joint_positions)[2]
     owner, slot = (part[dofs.axes] for part in linkage.place)
     orientation, origin = joint_frames(model, state)
-    rotation = quaternion.to_matrix(orientation[:, 1])[owner]
     sign = jnp.asarray(np.where(dofs.forwards[owner], 1.0, -1.0), dtype)
     local = sign[:, None] * columns[owner, :, slot]
-    world_axes = jnp.einsum("aij,apj->api", rotation, local.reshape(-1, 2, 3))
+    world_axes = quaternion.rotate(orientation[owner, 1][:, None], local.reshape(-1, 2, 3))
     unit = np.tile(np.eye(6), (len(dofs.roots), 1))
     return Screws(
         jnp.concatenate([jnp.asarray(unit[:, :3], dtype), world_axes[:, 0]]),

@@ -124,8 +124,8 @@ class SharedMass:
         shared = None
         if loop_constraints is None:
             shared = SharedCoordinates.of(topology, row_parts(topology, eliminate)[1])
-        different = scalar_rows if shared is None else shared.jacobian(scalar_rows)
-        whitened = jnp.concatenate([space.whiten(different), contact_rows.reshape(shape)])
+        whitened_rows = shared.whiten(space, scalar_rows) if shared else space.whiten(scalar_rows)
+        whitened = jnp.concatenate([whitened_rows, contact_rows.reshape(shape)])
         if loop_constraints is not None:
             loop_constraints, whitened = loop_constraints.project_rows(whitened)
 
@@ -141,7 +141,7 @@ class SharedMass:
         if impulse_rows is not contact_rows:
             # Loop constraints do not affect the part due to the rotation of the bodies.
             difference = (impulse_rows - contact_rows).reshape(shape)
-            impulse_map = operator(whitened.at[len(different) :].add(difference))
+            impulse_map = operator(whitened.at[len(whitened_rows) :].add(difference))
         return replace(self, impulse_map=impulse_map, loop_constraints=loop_constraints), delassus
 
     def respond(self, lam: Float[Array, " n"]) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:

@@ -99,26 +99,29 @@ class SharedCoordinates:
 
     @property
     def repetition(self) -> Repetition:
-        """The row of :meth:`jacobian` that each scalar row is a multiple of."""
+        """The row of :meth:`whiten` that each scalar row is a multiple of."""
         own = self.velocity < 0
         distinct, index = np.unique(self.velocity[~own], return_inverse=True)
         rows = np.empty(len(self.velocity), int)
         rows[~own], rows[own] = index, len(distinct) + np.arange(np.count_nonzero(own))
         return Repetition(rows)
 
-    def jacobian(self, rows: Float[Array, "s nv"]) -> Float[Array, "k nv"]:
-        """Return the different rows: the unit rows of the shared coordinates, then those of
-        ``rows`` that act along others.
+    def whiten(self, space: VelocitySpace, rows: Float[Array, "s nv"]) -> Float[Array, "k nv"]:
+        """Return the whitened different rows: the unit rows of the shared coordinates, then those
+        of ``rows`` that act along others.
 
         Args:
+            space: generalised velocities, with L.
             rows: all scalar rows over the velocities.
         """
         own = self.velocity < 0
-        units = np.eye(rows.shape[1])[np.unique(self.velocity[~own])]
-        return jnp.concatenate([jnp.asarray(units, rows.dtype), rows[np.flatnonzero(own)]])
+        units = space.whiten_units(np.unique(self.velocity[~own]))
+        if not own.any():
+            return units
+        return jnp.concatenate([units, space.whiten(rows[np.flatnonzero(own)])])
 
     def factors(self, rows: Float[Array, "s nv"]) -> Float[Array, " s"]:
-        """Return the multiple that each row is of a row of :meth:`jacobian`; 1 of its own.
+        """Return the multiple that each row is of a row of :meth:`whiten`; 1 of its own.
 
         Args:
             rows: all scalar rows over the velocities.

@@ -13,6 +13,7 @@ from jaxccp.dynamics.free_bodies.free_body_velocities import (
     FreeBodyRoot,
     free_body_masses,
 )
+from jaxccp.math.rows import take_rows
 from jaxccp.model.family import FrameMap, MassRoot
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -75,7 +76,7 @@ class VelocitySpace:
         Args:
             model: the model.
             state: the state.
-            matrix: mass matrix of the trees.
+            matrix: mass matrix of the trees; what is above its diagonal is not read.
             h: length of the step, for the families' own stiffness and damping [s].
             coupling: matrix over all velocities that is added to the blocks, or None.
         """
@@ -160,6 +161,15 @@ class VelocitySpace:
             return self.roots[0].whiten(rows)
         parts = zip(self._roots, self.split(rows), strict=True)
         return concatenated([root.whiten(part) for root, part in parts])
+
+    def whiten_units(self, velocities: np.ndarray) -> Float[Array, "k nv"]:
+        """Return the whitened unit rows of velocities of the trees: these rows of L.
+
+        Args:
+            velocities: their indices, each at most once.
+        """
+        rows = take_rows(self.roots[0].inverse, velocities)
+        return jnp.pad(rows, ((0, 0), (0, self.count - rows.shape[1])))
 
     def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return the velocities L w of whitened ones."""

@@ -133,8 +133,7 @@ def _world_rows(
         local: rows at the origin of the second body's joint frame, in its axes.
     """
     orientation, origin = joint_frames(model, state)
-    rotation = quaternion.to_matrix(orientation[:, 1])[joints]
-    wrench = jnp.einsum("rij,rpj->rpi", rotation, local.reshape(-1, 2, 3))
+    wrench = quaternion.rotate(orientation[joints, 1][:, None], local.reshape(-1, 2, 3))
     arm = origin[joints, 1][:, None] - state.position[model.topology.linkage.bodies[joints]]
     force = jnp.broadcast_to(wrench[:, :1], arm.shape)
     rows = jnp.concatenate([force, wrench[:, 1:] + cross(arm, force)], axis=-1)
