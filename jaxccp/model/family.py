@@ -74,14 +74,11 @@ class MassRoot:
 
     @staticmethod
     def of(matrix: Float[Array, "nv nv"]) -> "MassRoot":
-        """Return the root of M̂⁻¹ for a positive definite M̂.
+        """Return the root of M̂⁻¹ for a positive definite M̂, of which the lower triangle is read.
 
-        Only the lower triangle of M̂ is read.
-
-        L is one of many roots, and any of them has the same products L Lᵀ. Its tangent −½ M̂⁻¹ dM̂ L
-        is that of these products, but that root would not stay triangular. So derivatives are those
-        of anything that L Lᵀ determines, which takes fewer products of matrices than the tangent of
-        the triangular root.
+        L Q with any orthogonal Q is a root as well. The tangent of L, −½ M̂⁻¹ dM̂ L, is right for
+        all that depends on L Lᵀ alone, as every result of a step does, and in any order of
+        differentiation. It is not that of the entries of L.
         """
         return MassRoot(_inverse_root(matrix))
 

@@ -11,17 +11,17 @@ from jaxccp.math import safe
 def lower(step: Step) -> Rows:
     """Return rows λ ≥ 0 ⟂ q̇⁺ + (q − lower)/h ≥ 0, one for each coordinate with a lower limit."""
     index = step.model.topology.linkage.lower
-    gap = step.coordinate[index] - step.model.axes.lower[index]
+    limit = step.model.axes.lower[index]
     jacobian, bodies = step.jacobian(index)
-    return _limit(step, gap, jacobian, bodies)
+    return _limit(step, limit, step.coordinate[index] - limit, jacobian, bodies)
 
 
 def upper(step: Step) -> Rows:
     """Return rows λ ≥ 0 ⟂ −q̇⁺ + (upper − q)/h ≥ 0, one for each coordinate with an upper limit."""
     index = step.model.topology.linkage.upper
-    gap = step.model.axes.upper[index] - step.coordinate[index]
+    limit = step.model.axes.upper[index]
     jacobian, bodies = step.jacobian(index)
-    return _limit(step, gap, -jacobian, bodies)
+    return _limit(step, limit, limit - step.coordinate[index], -jacobian, bodies)
 
 
 def ball(step: Step) -> Rows:
@@ -35,17 +35,18 @@ def ball(step: Step) -> Rows:
     vector = step.coordinate[index]
     direction = safe.normalize(vector, jnp.asarray([1.0, 0.0, 0.0], vector.dtype))
     jacobian, bodies = step.jacobian(index)
-    gap = step.model.axes.upper[first] - safe.norm(vector)
-    return _limit(step, gap, -jnp.einsum("nk,nkbi->nbi", direction, jacobian), bodies[:, 0])
+    limit = step.model.axes.upper[first]
+    jacobian = -jnp.einsum("nk,nkbi->nbi", direction, jacobian)
+    return _limit(step, limit, limit - safe.norm(vector), jacobian, bodies[:, 0])
 
 
-def _limit(step: Step, gap: Array, jacobian: Array, bodies: Array) -> Rows:
+def _limit(step: Step, limit: Array, gap: Array, jacobian: Array, bodies: Array) -> Rows:
     """Return the row of a gap: the gap may close within the step, and an excess is undone at the
     recovery speed at most.
 
     A coordinate with an infinite limit gets a row without a Jacobian that is always open.
     """
-    limited = jnp.isfinite(gap)
+    limited = jnp.isfinite(limit)
     gap = jnp.where(limited, gap, 1.0)
     bias = jnp.maximum(gap / step.h, -step.model.contact.recovery_speed)
     jacobian = jnp.where(limited[:, None, None], jacobian, 0.0)

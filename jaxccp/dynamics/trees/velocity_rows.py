@@ -150,5 +150,7 @@ def coordinate_rates(
         axes = axes.at[remaining].set(
             space.project_rows(motion.axis[remaining][:, :, None], bodies)[:, 0]
         )
+    if not len(linkage.routing.bodies):
+        return axes  # numbers that are known when the program is traced
     tendons = space.project_rows(motion.tendon.row[:, :, None], linkage.routing.bodies)[:, 0]
     return jnp.concatenate([axes, tendons])
