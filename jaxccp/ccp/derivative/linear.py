@@ -18,9 +18,7 @@ from jaxccp.math import safe
 DENSE_ROWS = 192
 """Largest system of a derivative that is factorised; above, it is solved matrix-free."""
 REFINEMENTS = 4
-"""Largest number of steps of iterative refinement after a solve by factors."""
-REFINED = 0.75
-"""Power of the machine epsilon below which a relative change by refinement is the last one."""
+"""Steps of iterative refinement after a solve by factors."""
 REGULAR, REDUNDANT = 0.6, 0.4
 """Powers of the machine epsilon below which the ridge does not fall, without and with redundant
 rows."""
@@ -114,19 +112,10 @@ def _refine(inverse: Inverse, matvec: Callable[[Array], Array], b: Array) -> Arr
     """Refine proximally with the inverse of A + εI: this converges on A's range and is bounded off
     it."""
 
-    tolerance = float(jnp.finfo(b.dtype).eps) ** REFINED
+    def improve(_, x: Array) -> Array:
+        return x + inverse(b - matvec(x))
 
-    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
-        x, change, steps = carry
-        return (steps < REFINEMENTS) & (safe.norm(change) > tolerance * safe.norm(x))
-
-    def improve(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        x, _, steps = carry
-        change = inverse(b - matvec(x))
-        return x + change, change, steps + 1
-
-    x = inverse(b)
-    return lax.while_loop(unfinished, improve, (x, x, jnp.int32(0)))[0]
+    return lax.fori_loop(0, REFINEMENTS, improve, inverse(b))
 
 
 def _guarded(

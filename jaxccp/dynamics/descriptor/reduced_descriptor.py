@@ -137,7 +137,8 @@ def describe_reduced(shared: SharedMass, system: StepSystem) -> ReducedDescripto
     sizes = space.sizes if len(space.roots) > 1 else (space.count,)
     factor = block_diag(*map(_factor, space.roots, sizes))
     return ReducedDescriptor(
-        factor,
+        # Anew: the tangent of the other is not triangular.
+        jnp.linalg.cholesky(factor @ factor.T),
         whitened @ factor.T,
         compliance,
         factor @ free,
@@ -151,4 +152,5 @@ def _factor(root: MassRoot, size: int) -> Float[Array, "k k"]:
     """Return C = L⁻ᵀ of a block of H."""
     identity = jnp.eye(size, dtype=root.inverse.dtype)
     inverse = jax.vmap(root.unwhiten, out_axes=1)(identity)
-    return solve_triangular(inverse.T, identity, lower=True)
+    # A general inverse, since the tangent of L is not triangular.
+    return jnp.linalg.inv(inverse.T)

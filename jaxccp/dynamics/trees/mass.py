@@ -47,7 +47,8 @@ def lower_mass_matrix(
 
     Args:
         screws: the degrees of freedom.
-        jacobian: their :meth:`~jaxccp.dynamics.trees.screws.Screws.bodies`, J, for the derivative.
+        jacobian: their :meth:`~jaxccp.dynamics.trees.screws.Screws.bodies`, J, through which the
+            derivative by ``screws`` and ``position`` goes.
         position: centres of mass.
         mass: mass operator of the bodies.
     """
@@ -77,6 +78,10 @@ def lower_mass_matrix(
 def _lower_mass_matrix_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     _, jacobian, _, mass = primals
     _, d_jacobian, _, d_mass = tangents
+    # Of an inertia the value reads what is above its diagonal, and so does the derivative.
+    upper = d_mass.inertia * np.triu(np.ones((3, 3), mass.inertia.dtype))
+    inertia = upper + jnp.swapaxes(upper * np.triu(np.ones((3, 3), mass.inertia.dtype), 1), 1, 2)
+    d_mass = BodyMass(d_mass.mass, inertia.astype(mass.inertia.dtype))
     # dM = Jᵀ Y + Yᵀ J with Y = M_b dJ + ½ dM_b J.
     change = mass.columns(d_jacobian) + 0.5 * d_mass.columns(jacobian)
     half = jnp.einsum("biv,biw->vw", jacobian, change)
