@@ -78,7 +78,8 @@ class MassRoot:
 
         L Q with any orthogonal Q is a root as well. The tangent of L, −½ M̂⁻¹ dM̂ L, is right for
         all that depends on L Lᵀ alone, as every result of a step does, and in any order of
-        differentiation. It is not that of the entries of L.
+        differentiation. It is not that of the entries of L, and not triangular: a triangular solve
+        with L would drop half of it.
         """
         return MassRoot(_inverse_root(matrix))
 

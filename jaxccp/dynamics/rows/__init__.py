@@ -46,6 +46,6 @@ def _joined(step: Step, families: list[str]) -> Rows:
     parts_ = [ROWS[name](step) for name in families]
     width = max(rows.bodies.shape[1] for rows in parts_)
     parts_ = [rows.widened(width) for rows in parts_]
-    # Joined with no rows that depend on the state, numbers that do not would depend on it too.
+    # Joined with an empty array that is batched, constant Jacobians would be batched as well.
     parts_ = [rows for rows in parts_ if len(rows.bias)] or parts_[:1]
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), *parts_)
