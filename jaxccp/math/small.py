@@ -33,6 +33,11 @@ def plus_diagonal(a: Float[Array, "n n"], d: Float[Array, " n"]) -> Float[Array,
     return a.at[at, at].add(d, unique_indices=True, indices_are_sorted=True)
 
 
+def symmetric(lower: Float[Array, "*b n n"]) -> Float[Array, "*b n n"]:
+    """Return the symmetric matrices with these lower triangles; what is above is not read."""
+    return jnp.tril(lower) + jnp.swapaxes(jnp.tril(lower, -1), -1, -2)
+
+
 def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:
     """Return an orthogonal matrix whose first k columns span those of ``a``, by Householder
     reflections.

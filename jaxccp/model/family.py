@@ -9,6 +9,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.math import small
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -102,9 +104,8 @@ def _inverse_root(matrix: Float[Array, "nv nv"]) -> Float[Array, "nv nv"]:
 
 @_inverse_root.defjvp
 def _inverse_root_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    root, lower = _inverse_root(*primals), jnp.tril(tangents[0])
-    change = lower + jnp.tril(tangents[0], -1).T
-    return root, -0.5 * root @ (root.T @ change @ root)
+    root = _inverse_root(*primals)
+    return root, -0.5 * root @ (root.T @ small.symmetric(tangents[0]) @ root)
 
 
 class Family:

@@ -11,8 +11,9 @@ import pytest
 
 from jaxccp import load
 from jaxccp.dynamics.body_mass import BodyMass
-from jaxccp.dynamics.trees.mass import mass_matrix
-from jaxccp.dynamics.trees.screws import screws
+from jaxccp.dynamics.trees.mass import lower_mass_matrix
+from jaxccp.dynamics.trees.screws import Screws, screws
+from jaxccp.math import small
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -48,6 +49,10 @@ TREES = """<mujoco><compiler angle="radian"/><default><geom contype="0" conaffin
 links far out."""
 TINY = slice(4, 6)
 """Degrees of freedom of the tiny links."""
+
+
+def mass_matrix(trees: Screws, jacobian: jax.Array, at: jax.Array, mass: BodyMass) -> jax.Array:
+    return small.symmetric(lower_mass_matrix(trees, jacobian, at, mass))
 
 
 @pytest.fixture(scope="module")

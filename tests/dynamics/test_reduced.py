@@ -14,8 +14,9 @@ from jaxccp.ccp import Stop
 from jaxccp.dynamics import EulerImplicitLinearized, StepReport, energy, momentum, rollout
 from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.steppers.settings import Coordinates, ImpulseCarry
-from jaxccp.dynamics.trees.mass import mass_matrix
+from jaxccp.dynamics.trees.mass import lower_mass_matrix
 from jaxccp.dynamics.trees.screws import screws
+from jaxccp.math.small import symmetric
 from jaxccp.model import Model, Revolute, Spherical, State, forward_kinematics, joint_motion
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.creature import CONTROL, creature
@@ -167,7 +168,8 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
 
     def energies(model: Model, state: State, rate: jax.Array) -> tuple[jax.Array, jax.Array]:
         trees, mass = screws(model, state), BodyMass.of(model, state)
-        matrix = mass_matrix(trees, trees.bodies(state.position), state.position, mass)
+        jacobian = trees.bodies(state.position)
+        matrix = symmetric(lower_mass_matrix(trees, jacobian, state.position, mass))
         moving = forward_kinematics(model, state, state.joint_positions, rate)
         return 0.5 * rate @ matrix @ rate, jnp.sum(mass.apply(moving.twist) * moving.twist) / 2
 

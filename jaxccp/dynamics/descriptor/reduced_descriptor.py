@@ -137,7 +137,7 @@ def describe_reduced(shared: SharedMass, system: StepSystem) -> ReducedDescripto
     sizes = space.sizes if len(space.roots) > 1 else (space.count,)
     factor = block_diag(*map(_factor, space.roots, sizes))
     return ReducedDescriptor(
-        # Anew: the tangent of the other is not triangular.
+        # Factorised again: the tangent of L⁻ᵀ is not triangular, and solves read a triangle.
         jnp.linalg.cholesky(factor @ factor.T),
         whitened @ factor.T,
         compliance,

@@ -12,10 +12,11 @@ from jaxccp.dynamics.rows import bilateral_rows, coordinate_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.trees.free_motion import effective_mass
 from jaxccp.dynamics.trees.loop_constraints import loop_saddle
-from jaxccp.dynamics.trees.mass import mass_matrix
+from jaxccp.dynamics.trees.mass import lower_mass_matrix
 from jaxccp.dynamics.trees.screws import Screws, screws
 from jaxccp.dynamics.trees.velocity_rows import coordinate_rates, row_parts
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace, concatenated
+from jaxccp.math import small
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
@@ -178,7 +179,8 @@ class Configuration:
 
     def _tree_mass(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees without rotors."""
-        return mass_matrix(self.screws, self.space.maps[0].jacobian, self.state.position, self.mass)
+        jacobian, position = self.space.maps[0].jacobian, self.state.position
+        return small.symmetric(lower_mass_matrix(self.screws, jacobian, position, self.mass))
 
     def closing(self) -> Rows:
         """Return the loop and tendon rows on the bodies; their bias is not meaningful."""

@@ -64,8 +64,7 @@ class ImpactTimeLinearisation:
         change = jax.vmap(_momentum_rate, (None, None, 2, 2), 2)(mass, spin, rate, jacobian)
         # Ṁ = Jᵀ d(M_b J)/dt + J̇ᵀ M_b J, summed over the bodies.
         half_rate = jnp.einsum("biv,biw->vw", jacobian, change)
-        inertial = jax.vmap(mass.apply, 2, 2)(jacobian)
-        mass_rate = half_rate + jnp.einsum("biv,biw->vw", rate, inertial)
+        mass_rate = half_rate + jnp.einsum("biv,biw->vw", rate, mass.columns(jacobian))
         padding = space.count - len(trees)
         mass_rate = jnp.pad(mass_rate, ((0, padding), (0, padding)))
         return ImpactTimeLinearisation(

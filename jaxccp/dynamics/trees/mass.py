@@ -7,26 +7,9 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.trees.screws import Screws
+from jaxccp.math import small
 from jaxccp.math.components import components, from_components
 from jaxccp.model.kinematics.dofs import Dofs
-
-
-def mass_matrix(
-    screws: Screws,
-    jacobian: Float[Array, "nb 6 nv"],
-    position: Float[Array, "nb 3"],
-    mass: BodyMass,
-) -> Float[Array, "nv nv"]:
-    """Return M = Σ_b J_bᵀ M_b J_b.
-
-    Args:
-        screws: the degrees of freedom.
-        jacobian: their :meth:`~jaxccp.dynamics.trees.screws.Screws.bodies`, J.
-        position: centres of mass.
-        mass: mass operator of the bodies.
-    """
-    lower = lower_mass_matrix(screws, jacobian, position, mass)
-    return lower + jnp.where(np.eye(len(lower), dtype=bool), 0.0, lower.T)
 
 
 @jax.custom_jvp
@@ -70,7 +53,7 @@ def lower_mass_matrix(
     power = sum(f[:, None] * v for f, v in zip(momentum, velocity, strict=True))
     power = power + sum(h[:, None] * w for h, w in zip(spin, (a, b, c), strict=True))
     lower = jnp.where(np.tril(dofs.covers), power, 0.0)
-    upper = np.triu(dofs.covers, 1)  # of degrees of freedom before the joint that carries theirs
+    upper = np.triu(dofs.covers, 1)  # where one nearer to the root is listed later
     return lower + jnp.where(upper, power, 0.0).T if upper.any() else lower
 
 
@@ -79,9 +62,7 @@ def _lower_mass_matrix_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Arra
     _, jacobian, _, mass = primals
     _, d_jacobian, _, d_mass = tangents
     # Of an inertia the value reads what is above its diagonal, and so does the derivative.
-    upper = d_mass.inertia * np.triu(np.ones((3, 3), mass.inertia.dtype))
-    inertia = upper + jnp.swapaxes(upper * np.triu(np.ones((3, 3), mass.inertia.dtype), 1), 1, 2)
-    d_mass = BodyMass(d_mass.mass, inertia.astype(mass.inertia.dtype))
+    d_mass = BodyMass(d_mass.mass, small.symmetric(jnp.swapaxes(d_mass.inertia, 1, 2)))
     # dM = Jᵀ Y + Yᵀ J with Y = M_b dJ + ½ dM_b J.
     change = mass.columns(d_jacobian) + 0.5 * d_mass.columns(jacobian)
     half = jnp.einsum("biv,biw->vw", jacobian, change)

@@ -151,6 +151,6 @@ def coordinate_rates(
             space.project_rows(motion.axis[remaining][:, :, None], bodies)[:, 0]
         )
     if not len(linkage.routing.bodies):
-        return axes  # numbers that are known when the program is traced
+        return axes  # constant without loops, which it would not be beside an array that is traced
     tendons = space.project_rows(motion.tendon.row[:, :, None], linkage.routing.bodies)[:, 0]
     return jnp.concatenate([axes, tendons])
