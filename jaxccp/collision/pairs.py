@@ -42,7 +42,7 @@ _TERRAIN = Pair(terrain, POINTS, shared=True)
 PAIRS: dict[tuple[str, str], Pair] = {
     ("plane", "sphere"): Pair(plane_sphere, 1),
     ("plane", "capsule"): Pair(plane_capsule, 2),
-    ("plane", "box"): Pair(plane_box, 8),
+    ("plane", "box"): Pair(plane_box, 4),
     ("sphere", "sphere"): Pair(sphere_sphere, 1),
     ("sphere", "capsule"): Pair(sphere_capsule, 1),
     ("sphere", "box"): Pair(sphere_box, 1),

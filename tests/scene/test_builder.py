@@ -207,5 +207,5 @@ def test_capacity() -> None:
     builder.add_shape(0, Plane())
     builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0)
     builder.add_solid(BALL, 1.0)
-    every = 8 + 1 + 1  # plane–box, plane–sphere, sphere–box
+    every = 4 + 1 + 1  # plane–box, plane–sphere, sphere–box
     assert [contact_capacity(builder.build(n)[0]) for n in (None, 4, 99)] == [every, 4, every]

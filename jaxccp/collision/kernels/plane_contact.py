@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.collision.kernels.clip import spanning
-from jaxccp.collision.kernels.corners import CORNERS, RIM
+from jaxccp.collision.kernels.corners import BOX_FACES, CORNERS, RIM
 from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
 
 _STEEPNESS = 20.0
@@ -26,9 +26,19 @@ def plane_capsule(a: Geometry, b: Geometry) -> Manifold:
 
 
 def plane_box(a: Geometry, b: Geometry) -> Manifold:
-    """Return eight contacts, one below each corner; for a rounded box, each corner of its core."""
-    corners = jnp.asarray(CORNERS, b.size.dtype) * (b.size - b.radius)
-    return _vertices(a, b, b.position + jnp.einsum("ij,kj->ki", b.rotation, corners))
+    """Return four contacts, one below each corner of the face that looks down most; for a rounded
+    box, each corner of that face of its core.
+
+    The lowest corner is one of them. The others touch only after a rotation of at least
+    asin(1/√3), about 35°.
+    """
+    up = jax.lax.stop_gradient(jnp.einsum("ij,i->j", b.rotation, a.axis))
+    axis = jnp.argmax(jnp.abs(up))
+    face = 2 * axis + (up[axis] > 0)
+    selected = jnp.asarray(BOX_FACES)[face]
+    corners = jnp.asarray(CORNERS[BOX_FACES], b.size.dtype)[face] * (b.size - b.radius)
+    manifold = _vertices(a, b, b.position + jnp.einsum("ij,kj->ki", b.rotation, corners))
+    return replace(manifold, feature=selected)
 
 
 def plane_cylinder(a: Geometry, b: Geometry) -> Manifold:
