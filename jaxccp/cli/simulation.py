@@ -15,7 +15,6 @@ from jaxccp.dynamics import (
     Carry,
     Descriptor,
     EulerImplicitLinearized,
-    ReducedDescriptor,
     Stepper,
     Trajectory,
     describe_step,
@@ -148,7 +147,7 @@ def of_each_state(function: Callable[[State], PyTree], states: State) -> PyTree:
     return jax.jit(function)(states)
 
 
-def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | ReducedDescriptor:
+def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor:
     """Return the matrices of the step that would follow the last sample of the first copy.
 
     They are those of an Euler step, whatever the stepper is, without the memory of smooth contacts.
@@ -169,11 +168,10 @@ def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | 
         euler = EulerImplicitLinearized(stepper.h, eliminate=bool(model.families))
 
     @jax.jit
-    def system(state: State) -> Descriptor | ReducedDescriptor:
+    def system(state: State) -> Descriptor:
         return describe_step(euler, model, euler.init(model, state))
 
-    descriptor = system(state)
-    return descriptor.active() if isinstance(descriptor, Descriptor) else descriptor
+    return system(state).active()
 
 
 def summary(model: Model, run: Run) -> dict[str, object]:

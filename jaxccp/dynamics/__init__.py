@@ -2,10 +2,11 @@
 
 from jaxccp.dynamics.acceleration import Acceleration, accelerations, mean_acceleration
 from jaxccp.dynamics.contact.contact_data import ContactData, Mode
+from jaxccp.dynamics.descriptor.describe import KRMBlocks, describe
 from jaxccp.dynamics.descriptor.describe_step import describe_step
-from jaxccp.dynamics.descriptor.descriptor import Descriptor, KRMBlocks, describe
+from jaxccp.dynamics.descriptor.descriptor import Descriptor
+from jaxccp.dynamics.descriptor.mass_matrix import BodyMassMatrix, FactoredMassMatrix, MassMatrix
 from jaxccp.dynamics.descriptor.matrices import Coo, Matrices, matrices
-from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, mass_matrix, site_jacobian
 from jaxccp.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
@@ -35,6 +36,7 @@ __all__ = [
     "Acceleration",
     "AdaptiveReport",
     "AdaptiveStatus",
+    "BodyMassMatrix",
     "Carry",
     "ContactData",
     "Coo",
@@ -42,15 +44,16 @@ __all__ = [
     "Equilibrium",
     "EulerImplicitLinearized",
     "EulerImplicitProjected",
+    "FactoredMassMatrix",
     "GeneralisedAlpha",
     "InverseKinematics",
     "KRMBlocks",
     "Linearisation",
+    "MassMatrix",
     "Matrices",
     "Mode",
     "Modes",
     "Newmark",
-    "ReducedDescriptor",
     "RungeKutta4",
     "StepReport",
     "StepSystem",

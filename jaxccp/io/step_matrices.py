@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from jaxccp.dynamics.descriptor.descriptor import Descriptor
+from jaxccp.dynamics.descriptor.mass_matrix import BodyMassMatrix
 from jaxccp.dynamics.descriptor.matrices import Coo, coo, matrices
-from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.io.output import write_file, write_npz
 
 
-def write_system(folder: str | Path, descriptor: Descriptor | ReducedDescriptor) -> Path:
+def write_system(folder: str | Path, descriptor: Descriptor) -> Path:
     """Write the matrices of a step: ``system.npz``, and H, J, E, f, b, Z and d in MatrixMarket
     text.
 
@@ -44,7 +44,7 @@ def write_system(folder: str | Path, descriptor: Descriptor | ReducedDescriptor)
     path = folder / "system.npz"
     write_npz(
         path,
-        layout=np.array("velocities" if isinstance(descriptor, ReducedDescriptor) else "system"),
+        layout=np.array("system" if isinstance(descriptor.mass, BodyMassMatrix) else "velocities"),
         friction=np.array(cones.cone_type),
         E=blocks.e,
         f=blocks.f,

@@ -32,7 +32,7 @@ from jaxccp import (
     rollout,
 )
 from jaxccp.ccp import solve
-from jaxccp.dynamics import ReducedDescriptor, accelerations, describe_step, equilibrium
+from jaxccp.dynamics import FactoredMassMatrix, accelerations, describe_step, equilibrium
 from jaxccp.dynamics.steppers.settings import Coordinates
 from jaxccp.model.cut_joints import with_block_diagonal_mass
 from tests.families.test_chain import chain
@@ -158,8 +158,8 @@ def test_the_descriptor_of_cut_joints_has_their_rows_and_gives_the_velocities_of
     stepper = EulerImplicitLinearized(H, coordinates="maximal", eliminate=False, stop=STOP)
     carry = stepper.init(model, state)
     blocks = describe_step(stepper, model, carry)
-    assert isinstance(blocks, ReducedDescriptor) and blocks.sizes == (18, 9)
-    np.testing.assert_allclose(blocks.matrix()[:3, :3], 2.0 * np.eye(3), atol=1e-12)
+    assert isinstance(blocks.mass, FactoredMassMatrix) and blocks.mass.sizes == (18, 9)
+    np.testing.assert_allclose(blocks.mass.matrix()[:3, :3], 2.0 * np.eye(3), atol=1e-12)
     bilateral = np.isneginf(blocks.cones.lo) & np.isposinf(blocks.cones.hi)
     np.testing.assert_array_equal(np.flatnonzero(bilateral), np.arange(5 + 5 + 3))
     v = blocks.velocities(solve(blocks.problem(), "gradient-newton", stop=STOP).lam)

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import CG, BodyDelassus, Cones, CoupledDelassus, Problem, Stop, solve
 from jaxccp.collision.detect import Contacts, detect
-from jaxccp.dynamics import Descriptor, KRMBlocks, describe, matrices
+from jaxccp.dynamics import BodyMassMatrix, Descriptor, KRMBlocks, describe, matrices
 from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.model import Box, Capsule, Model, Plane, Sphere, State
 from jaxccp.model.cut_joints import with_block_diagonal_mass
@@ -156,27 +156,29 @@ def random_descriptor(seed: int, scalars: int, contacts: int) -> Descriptor:
     )
     force = rng.normal(size=(5, 6)) * np.asarray(free)[:, None]
     cones = Cones(jnp.full(scalars, -jnp.inf), jnp.full(scalars, jnp.inf), jnp.full(contacts, 0.5))
-    return Descriptor(
-        jnp.asarray(mass),
-        jnp.asarray(pairs),
-        jnp.asarray(coupling),
-        jacobian,
-        jnp.asarray(force),
-        jnp.asarray(rng.normal(size=n)),
-        cones,
-        free,
-    )
+    matrix = BodyMassMatrix(jnp.asarray(mass), jnp.asarray(pairs), jnp.asarray(coupling), free)
+    bias = jnp.asarray(rng.normal(size=n))
+    return Descriptor(matrix, jacobian, jnp.asarray(force), bias, cones)
 
 
-def dense(descriptor: Descriptor) -> tuple[np.ndarray, np.ndarray]:
+def with_coupling(descriptor: Descriptor, factor: float) -> Descriptor:
+    """The same with its K/R/M blocks multiplied by a factor."""
+    mass = descriptor.mass
+    assert isinstance(mass, BodyMassMatrix)
+    return replace(descriptor, mass=replace(mass, coupling=factor * mass.coupling))
+
+
+def dense(descriptor: Descriptor[BodyDelassus]) -> tuple[np.ndarray, np.ndarray]:
     """Z and d over the free bodies 1, 3 and 4, row by row in numpy."""
     descriptor = jax.tree.map(np.asarray, descriptor)
+    mass = descriptor.mass
+    assert isinstance(mass, BodyMassMatrix)
     order = {1: 0, 3: 6, 4: 12}
     n = descriptor.cones.rows
     z = np.zeros((18 + n, 18 + n))
     for body, at in order.items():
-        z[at : at + 6, at : at + 6] = descriptor.mass[body]
-    for pair, block in zip(descriptor.pairs, descriptor.coupling, strict=True):
+        z[at : at + 6, at : at + 6] = mass.bodies[body]
+    for pair, block in zip(mass.pairs, mass.coupling, strict=True):
         for p, first in enumerate(pair):
             for q, second in enumerate(pair):
                 if first in order and second in order:
@@ -200,14 +202,14 @@ def dense(descriptor: Descriptor) -> tuple[np.ndarray, np.ndarray]:
 def mixed() -> tuple[Descriptor, np.ndarray, tuple]:
     """Rows of all kinds, a vector of unknowns x, and what is made of both."""
     descriptor = random_descriptor(0, 2, 3)
-    x = np.random.default_rng(1).normal(size=descriptor.offsets.variables + descriptor.cones.rows)
+    x = np.random.default_rng(1).normal(size=descriptor.mass.variables + descriptor.cones.rows)
 
     @jax.jit
     def run(descriptor: Descriptor, x: jax.Array) -> tuple:
-        offsets, operator = descriptor.offsets, descriptor.problem().delassus
-        per_body, per_row = offsets.split(x)
+        operator = descriptor.problem().delassus
+        per_body, per_row = descriptor.split(x)
         forms = operator.dense(), operator.diagonal(), *operator.blocks(2), operator.apply(per_row)
-        again = offsets.join(per_body, per_row)
+        again = descriptor.join(per_body, per_row)
         assert isinstance(operator, CoupledDelassus)
         return descriptor.product(x), descriptor.project(x), forms, (per_body, per_row, again)
 
@@ -235,7 +237,7 @@ def test_equalities_solved_as_one_linear_system() -> None:
         return case.velocities(lam), lam
 
     for coupled in (1.0, 0.0):
-        case = replace(descriptor, coupling=coupled * descriptor.coupling)
+        case = with_coupling(descriptor, coupled)
         x = np.linalg.solve(*dense(case))
         v, lam = run(case)
         np.testing.assert_allclose(lam, -x[18:], atol=1e-9)
@@ -259,7 +261,8 @@ def test_coupled_operator_is_one_matrix_in_every_form() -> None:
 
 def test_gather_and_scatter_are_inverse_and_projection_moves_multipliers_only() -> None:
     descriptor, x, (_, projected, _, (per_body, per_row, again)) = mixed()
-    np.testing.assert_array_equal(descriptor.offsets.bodies, [-1, 0, -1, 6, 12])
+    assert isinstance(descriptor.mass, BodyMassMatrix)
+    np.testing.assert_array_equal(descriptor.mass.first_variable, [-1, 0, -1, 6, 12])
     np.testing.assert_array_equal(per_body[3], x[6:12])
     np.testing.assert_array_equal(per_body[[0, 2]], 0)
     np.testing.assert_array_equal(per_row, x[18:])

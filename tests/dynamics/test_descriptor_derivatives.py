@@ -36,7 +36,7 @@ def blocks(mass: jax.Array) -> dict[str, jax.Array]:
     problem, rows = described.problem(), len(described.bias)
     unknowns = jnp.arange(1.0, 1 + rows + len(described.force))
     return {
-        "H": described.matrix(),
+        "H": described.mass.matrix(),
         "force": described.force,
         "velocities": described.velocities(unknowns[:rows]),
         "product": described.product(unknowns),

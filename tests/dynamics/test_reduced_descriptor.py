@@ -24,13 +24,13 @@ from jaxccp.ccp import ADMM, MINRES, Status
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import (
     Descriptor,
+    FactoredMassMatrix,
     StepSystem,
     assemble_system,
     describe,
     describe_step,
     matrices,
 )
-from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
 from jaxccp.flexible import NodalFamily
 from jaxccp.io import read_problem, write_system
 from tests.ccp.compiled import solve
@@ -39,7 +39,7 @@ H = 2e-3
 
 
 @cache
-def scene(touches: bool) -> tuple[Model, State, StepSystem, ReducedDescriptor]:
+def scene(touches: bool) -> tuple[Model, State, StepSystem, Descriptor]:
     """A cable whose nodes carry balls, one of them on the floor where it ``touches``, and a bob
     that hangs on its end."""
     builder = ModelBuilder(gravity=(0.5, 0, -9.81))
@@ -65,13 +65,14 @@ def test_h_is_that_of_the_trees_and_of_each_family() -> None:
     model, state, _system, blocks = scene(True)
     (family,) = model.families
     assert isinstance(family, NodalFamily)
-    first, second = blocks.sizes
+    assert isinstance(blocks.mass, FactoredMassMatrix)
+    first, second = blocks.mass.sizes
 
     @jax.jit
-    def found(blocks: ReducedDescriptor, state: State):
+    def found(blocks: Descriptor, state: State):
         (at,) = state.families
         push = family.momentum(at.q, at.v, model.gravity, H)
-        return blocks.matrix(), family.mass_matrix(at.q, H), push
+        return blocks.mass.matrix(), family.mass_matrix(at.q, H), push
 
     matrix, own, push = jax.device_get(found(blocks, state))
     np.testing.assert_allclose(matrix[first:, first:], own, atol=1e-11 * np.abs(own).max())
@@ -106,12 +107,25 @@ def test_admm_with_its_factor_gives_the_contacts_of_the_step(tmp_path) -> None:
     step = EulerImplicitLinearized(H, law="ncp", stop=Stop(1e-12))
     after, report = jax.jit(lambda state: step.step(model, state))(state)
     assert report.solver.status == Status.CONVERGED and report.contacts == 1
-    v = blocks.velocities(solution.lam)[blocks.sizes[0] :]
+    v = blocks.velocities(solution.lam)[6:]
     np.testing.assert_allclose(v, after.families[0].v, atol=1e-8)
     assert np.abs(solution.lam[-9:]).max() > 1e-3
     again = read_problem(write_system(tmp_path, blocks)).problem
     np.testing.assert_allclose(again.r, problem.r, atol=1e-12)
     np.testing.assert_allclose(again.delassus.dense(), problem.delassus.dense(), rtol=1e-9)
+
+
+def test_contacts_that_do_not_touch_are_left_out() -> None:
+    """Of three slots one holds a contact: the other two go, and the solution stays."""
+    *_, blocks = scene(True)
+    active = blocks.active()
+    assert len(active.cones.mu) == 1 and len(blocks.cones.mu) == 3
+    stop = Stop(1e-11, max_iterations=20_000)
+    every, fewer = (
+        b.velocities(solve(b.problem(), ADMM(), stop=stop).lam) for b in (blocks, active)
+    )
+    np.testing.assert_allclose(fewer, every, atol=1e-8)
+    assert np.abs(active.force).max() > 0
 
 
 def test_implicit_smooth_contact_is_in_h() -> None:
@@ -132,7 +146,7 @@ def test_implicit_smooth_contact_is_in_h() -> None:
     @jax.jit
     def both(state: State):
         blocks = describe_step(stepper, model, stepper.init(model, state))
-        assert isinstance(blocks, ReducedDescriptor)
+        assert isinstance(blocks.mass, FactoredMassMatrix)
         lam = solve(blocks.problem(), "apgd", stop=stepper.stop).lam
         return blocks, lam, stepper.step(model, state)
 
@@ -145,9 +159,9 @@ def test_implicit_smooth_contact_is_in_h() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-10)
     assert np.abs(lam).max() > 0.01
     # Mass, h² K and some damping of the ball; of that which slides nothing across.
-    assert 0.5 + H * H * stiffness < blocks.matrix()[2, 2] < 0.52 + H * H * stiffness
-    np.testing.assert_allclose(blocks.matrix()[0, 0], 0.5, rtol=1e-12)
-    assert np.diag(blocks.matrix())[12::6].min() > H * H * stiffness
+    assert 0.5 + H * H * stiffness < blocks.mass.matrix()[2, 2] < 0.52 + H * H * stiffness
+    np.testing.assert_allclose(blocks.mass.matrix()[0, 0], 0.5, rtol=1e-12)
+    assert np.diag(blocks.mass.matrix())[12::6].min() > H * H * stiffness
 
 
 def test_late_impacts_are_refused() -> None:
@@ -156,7 +170,7 @@ def test_late_impacts_are_refused() -> None:
     builder.add_shape(cable[0], Sphere(0.1), material=Material(restitution=0.5))
     model, state = builder.build()
 
-    def described(state: State) -> Descriptor | ReducedDescriptor:
+    def described(state: State) -> Descriptor:
         return describe(model, assemble_system(model, state, detect(model, state), H)[0])
 
     with pytest.raises(ValueError, match="impact_times 'bounces' and without restitution"):

@@ -12,7 +12,7 @@ import scipy.io
 from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus
 from jaxccp.dynamics import Descriptor
 from jaxccp.io import InputError, read_problem, write_system
-from tests.dynamics.test_descriptor import dense, random_descriptor
+from tests.dynamics.test_descriptor import dense, random_descriptor, with_coupling
 from tests.io import problem_files as files
 
 
@@ -20,10 +20,8 @@ def descriptor(coupled: bool) -> Descriptor:
     """An equality, a box row and three contacts."""
     case = random_descriptor(0, 2, 3)
     lo, hi = jnp.asarray([-jnp.inf, -0.5]), jnp.asarray([jnp.inf, 2.0])
-    coupling = case.coupling if coupled else 0.0 * case.coupling
-    return replace(
-        case, cones=Cones(lo, hi, jnp.asarray([0.2, 0.0, 1.5]), "pyramid"), coupling=coupling
-    )
+    cones = Cones(lo, hi, jnp.asarray([0.2, 0.0, 1.5]), "pyramid")
+    return replace(with_coupling(case, float(coupled)), cones=cones)
 
 
 def read(folder: Path, name: str) -> np.ndarray:

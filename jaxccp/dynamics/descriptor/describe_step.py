@@ -2,8 +2,8 @@
 
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.descriptor.descriptor import Descriptor, describe
-from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
+from jaxccp.dynamics.descriptor.describe import describe
+from jaxccp.dynamics.descriptor.descriptor import Descriptor
 from jaxccp.dynamics.stepper import StepLength
 from jaxccp.dynamics.steppers import EulerStepper
 from jaxccp.dynamics.steppers.parts import assemble_step
@@ -19,7 +19,7 @@ def describe_step(
     control: Float[Array, " nm"] | None = None,
     *,
     h: StepLength | None = None,
-) -> Descriptor | ReducedDescriptor:
+) -> Descriptor:
     """Return the blocks H, J, E, f and b of the step that ``stepper.advance`` would take.
 
     f includes the forces of smooth contacts. If the stepper is implicit in them, H includes their h

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxccp.ccp.operators import BodyDelassus, WhitenedDelassus
 from jaxccp.dynamics.descriptor.descriptor import Descriptor
-from jaxccp.dynamics.descriptor.reduced_descriptor import ReducedDescriptor
+from jaxccp.dynamics.descriptor.mass_matrix import BodyMassMatrix
 
 
 @dataclass(frozen=True)
@@ -86,47 +87,61 @@ class Matrices:
         return np.concatenate([self.f, -self.b])
 
 
-def matrices(descriptor: Descriptor | ReducedDescriptor) -> Matrices:
+def matrices(descriptor: Descriptor) -> Matrices:
     """Assemble a descriptor's blocks as sparse matrices, in the descriptor's precision.
 
     Args:
-        descriptor: a descriptor over the twists of bodies that are not fixed, or over generalised
-            velocities.
+        descriptor: over the twists of bodies that are not fixed, or over generalised velocities.
     """
-    if isinstance(descriptor, ReducedDescriptor):
-        return Matrices(
-            _entries(descriptor.matrix()),
-            _entries(descriptor.jacobian),
-            *map(np.asarray, (descriptor.compliance, descriptor.force, descriptor.bias)),
-        )
-    offsets, jacobian = descriptor.offsets, descriptor.jacobian
-    v, n = offsets.variables, offsets.rows
-    nb = len(descriptor.free)
+    mass, jacobian = descriptor.mass, descriptor.jacobian
+    if isinstance(mass, BodyMassMatrix) and isinstance(jacobian, BodyDelassus):
+        first, variables = mass.first_variable, mass.variables
+        h = _body_masses(mass)
+        j = _body_rows(jacobian, descriptor.cones.width, first, variables)
+    elif isinstance(jacobian, WhitenedDelassus):
+        h, j = _entries(mass.matrix()), _entries(jacobian.whitened)
+    else:
+        raise TypeError(f"{type(mass).__name__} does not fit {type(jacobian).__name__}")
+    vectors = jacobian.compliance, mass.gather(descriptor.force), descriptor.bias
+    return Matrices(h, j, *map(np.asarray, vectors))
 
-    pairs = np.concatenate([np.repeat(np.arange(nb)[:, None], 2, axis=1), descriptor.pairs])
-    tiles = np.zeros((len(pairs), 12, 12), descriptor.mass.dtype)
-    tiles[:nb, :6, :6], tiles[nb:] = descriptor.mass, descriptor.coupling
-    places = _places(offsets.bodies, pairs)
-    h = coo(
+
+def _body_masses(mass: BodyMassMatrix) -> Coo:
+    """Return H of the bodies that are not fixed."""
+    nb = len(mass.free)
+    pairs = np.concatenate([np.repeat(np.arange(nb)[:, None], 2, axis=1), mass.pairs])
+    tiles = np.zeros((len(pairs), 12, 12), mass.bodies.dtype)
+    tiles[:nb, :6, :6], tiles[nb:] = mass.bodies, mass.coupling
+    places = _places(mass.first_variable, pairs)
+    return coo(
         np.broadcast_to(places[:, :, None], tiles.shape).reshape(-1),
         np.broadcast_to(places[:, None, :], tiles.shape).reshape(-1),
         tiles.reshape(-1),
-        (v, v),
+        (mass.variables, mass.variables),
     )
-    contacts, width = np.reshape(jacobian.contact_rows, (-1, 12)), descriptor.cones.width
+
+
+def _body_rows(jacobian: BodyDelassus, width: int, first: np.ndarray, variables: int) -> Coo:
+    """Return J of the bodies that are not fixed.
+
+    Args:
+        jacobian: rows on the twists of bodies.
+        width: number of rows of a contact.
+        first: index of the first variable of each body; -1 for fixed bodies.
+        variables: number of variables.
+    """
+    contacts, n = np.reshape(jacobian.contact_rows, (-1, 12)), jacobian.rows
     entries = [
         (jacobian.scalar_rows, jacobian.scalar_bodies),
         (contacts, np.repeat(jacobian.contact_bodies, width, axis=0)),
     ]
     count = [rows.size // max(len(rows), 1) for rows, _ in entries]
-    j = coo(
+    return coo(
         np.repeat(np.arange(n), np.repeat(count, [len(rows) for rows, _ in entries])),
-        np.concatenate([_places(offsets.bodies, bodies).reshape(-1) for _, bodies in entries]),
+        np.concatenate([_places(first, bodies).reshape(-1) for _, bodies in entries]),
         np.concatenate([np.reshape(rows, -1) for rows, _ in entries]),
-        (n, v),
+        (n, variables),
     )
-    f, b = np.asarray(offsets.gather(descriptor.force)), np.asarray(descriptor.bias)
-    return Matrices(h, j, np.asarray(jacobian.compliance), f, b)
 
 
 def _entries(matrix: Array) -> Coo:

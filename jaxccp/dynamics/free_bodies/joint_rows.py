@@ -13,8 +13,10 @@ from jaxccp.dynamics.free_bodies.impact_time_rows import ImpactTimeEqualities, I
 from jaxccp.dynamics.free_bodies.partition import Partition, partition
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.rows.row import Rows
-from jaxccp.model.model import Topology
+from jaxccp.model.kinematics.joint_motion import joint_motion
+from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order
+from jaxccp.model.state import State
 
 
 @jax.tree_util.register_dataclass
@@ -133,3 +135,16 @@ class JointRows:
 
     def _remaining_of(self, rows: Rows) -> Rows:
         return rows if self.partition is None else rows.select(self.partition.rest)
+
+
+def bilateral_errors(model: Model, state: State, h: Array | float) -> Float[Array, " m"]:
+    """Return the errors of all rows of joints and of tendons of given length [m, rad].
+
+    Args:
+        model: the model.
+        state: the poses of the bodies.
+        h: time from the clock of ``state`` to that at which tendons have their imposed length [s].
+    """
+    motion, routing = joint_motion(model, state), model.topology.linkage.routing
+    stretch = motion.tendon.length - model.tendons.bilateral_length(state.time + h)
+    return jnp.concatenate([motion.error, stretch[routing.bilateral]])

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.free_bodies.joint_rows import bilateral_errors
 from jaxccp.dynamics.step.advance import integrate_poses
-from jaxccp.dynamics.trees.loop_constraints import bilateral_errors, loop_errors
+from jaxccp.dynamics.trees.loop_constraints import loop_errors
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -13,7 +13,7 @@ from jaxccp.dynamics.rows.row import Rows
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.math import quaternion, safe
 from jaxccp.math.saddle import Saddle
-from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -128,19 +128,6 @@ def loop_errors(model: Model, state: State, h: Array | float = 0.0) -> Float[Arr
         h: time from the clock of ``state`` to that at which tendons have their imposed length [s].
     """
     return loop_errors_at(model, tree_motion(model, state), state.time + h)
-
-
-def bilateral_errors(model: Model, state: State, h: Array | float) -> Float[Array, " m"]:
-    """Return the errors of all rows of joints and of tendons of given length [m, rad].
-
-    Args:
-        model: the model.
-        state: the poses of the bodies.
-        h: time from the clock of ``state`` to that at which tendons have their imposed length [s].
-    """
-    motion, routing = joint_motion(model, state), model.topology.linkage.routing
-    stretch = motion.tendon.length - model.tendons.bilateral_length(state.time + h)
-    return jnp.concatenate([motion.error, stretch[routing.bilateral]])
 
 
 def loop_errors_at(model: Model, motion: JointMotion, time: Float[Array, ""]) -> Float[Array, " m"]:
