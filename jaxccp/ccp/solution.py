@@ -33,7 +33,7 @@ class Status(IntEnum):
 
 
 class DerivativeStatus(IntEnum):
-    """Whether the derivative of a solution is valid; it is known from the solve, before
+    """Validity of the derivative of a solution, which is known from the solve, before
     differentiation."""
 
     VALID = 0

@@ -24,7 +24,7 @@ class RootFunction:
 
     @staticmethod
     def of(function: Callable, like: Float[Array, " n"]) -> "RootFunction":
-        """Trace a function.
+        """Trace a function and return it with the arrays that it refers to.
 
         Args:
             function: a function from n numbers to n numbers.

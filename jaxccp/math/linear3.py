@@ -66,6 +66,6 @@ def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
 
 @jitted
 def determinant(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b"]:
-    """Return the determinant. It uses products only, so that its derivatives are finite where it is
+    """Return the determinant of each matrix, by products alone: derivatives are finite where it is
     0."""
     return jnp.sum(a[..., 0, :] * cross(a[..., 1, :], a[..., 2, :]), axis=-1)

@@ -92,6 +92,9 @@ def matrices(descriptor: Descriptor) -> Matrices:
 
     Args:
         descriptor: over the twists of bodies that are not fixed, or over generalised velocities.
+
+    Raises:
+        TypeError: H and J of the descriptor are not over the same velocities.
     """
     mass, jacobian = descriptor.mass, descriptor.jacobian
     if isinstance(mass, BodyMassMatrix) and isinstance(jacobian, BodyDelassus):

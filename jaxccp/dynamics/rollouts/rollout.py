@@ -172,7 +172,15 @@ def _scan(
     def scanned(
         body: Callable, carry: Carry, inputs: Inputs, length: int, size: int | None
     ) -> tuple:
-        """``lax.scan``, in parts of which reverse mode keeps the first state only, if at all."""
+        """Return ``lax.scan`` in parts, of which reverse mode keeps the first state at most.
+
+        Args:
+            body: the function of a carry and inputs.
+            carry: the first carry.
+            inputs: inputs of all iterations.
+            length: number of iterations.
+            size: iterations of a part; None: all are one.
+        """
         if size is None:
             return lax.scan(body, carry, inputs, length=length)
 
