@@ -144,6 +144,11 @@ class Topology(ByContent):
         return 6 * (int(self.free.sum()) - placed) + axes > self.dense
 
     @cached_property
+    def first_bodies_fixed(self) -> bool:
+        """Whether the first body of every hard contact is fixed: bodies touch the ground alone."""
+        return not any(self.movable[self.shape_body[group.first]].any() for group in self.pairs)
+
+    @cached_property
     def with_block_diagonal_mass(self) -> "Topology":
         """Return the topology with :attr:`block_diagonal_mass`; it is made once, and so are its
         tables."""

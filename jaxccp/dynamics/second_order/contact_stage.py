@@ -135,7 +135,9 @@ class ContactStage:
             self._rotation_to_impact(action, free_twist).rows_at_start(jacobian[1]),
         )
         coordinate_rows_, count = rows.jacobian[:, 0], len(velocity)
-        contact_jacobian_ = rows_of_contacts(self.middle.space, contacts, rotated_jacobian)
+        contact_jacobian_ = rows_of_contacts(
+            model.topology, self.middle.space, contacts, rotated_jacobian
+        )
         contact_jacobian_ = jnp.where(contacts.live[:, None, None], contact_jacobian_, 0.0)
         width = contact_jacobian_.shape[1]
 

@@ -167,7 +167,7 @@ class _Blocks:
         """
         parts = []
         if self.shared is not None:
-            parts.append(self.shared.whiten(contacts, jacobian, time, roots))
+            parts.append(self.shared.whiten(self.model.topology, contacts, jacobian, time, roots))
         if self.free_bodies is not None:
             parts.append(self.free_bodies.whiten(contacts, jacobian))
         return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=2)

@@ -73,6 +73,7 @@ class SharedMass:
 
     def whiten(
         self,
+        topology: Topology,
         contacts: Contacts,
         jacobian: tuple[Array, Array],
         time: Float[Array, " c"],
@@ -84,13 +85,14 @@ class SharedMass:
         rows that map impulses to velocities.
 
         Args:
+            topology: structure of the model.
             contacts: the contacts.
             jacobian: linear and angular parts of the rows.
             time: time of each impact [s].
             roots: number of roots.
         """
         space = self.motion.space
-        rows = rows_of_contacts(space, contacts, jacobian)
+        rows = rows_of_contacts(topology, space, contacts, jacobian)
         if self.linearisation is None:
             return space.whiten(rows)
         sides = rows_on_bodies(jacobian)

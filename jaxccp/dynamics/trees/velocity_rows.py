@@ -18,16 +18,20 @@ from jaxccp.model.row_order import row_order, rows_on
 
 
 def rows_of_contacts(
-    space: VelocitySpace, contacts: Contacts, jacobian: tuple[Array, Array]
+    topology: Topology, space: VelocitySpace, contacts: Contacts, jacobian: tuple[Array, Array]
 ) -> Float[Array, "c w nv"]:
     """Return the rows of contacts over the velocities of trees and families.
 
     Args:
+        topology: structure of the model.
         space: generalised velocities, with J.
         contacts: the contacts.
         jacobian: linear and angular parts of the rows.
     """
-    return space.project_rows(rows_on_bodies(jacobian), contacts.bodies)
+    rows, bodies = rows_on_bodies(jacobian), contacts.bodies
+    if topology.first_bodies_fixed:
+        rows, bodies = rows[:, 1:], bodies[:, 1:]
+    return space.project_rows(rows, bodies)
 
 
 def add_loop_rows(space: VelocitySpace, loop_rows: Rows, rows: Rows) -> Rows:
