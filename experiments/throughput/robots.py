@@ -230,7 +230,8 @@ def page(rows: list[dict]) -> str:
         "",
         "Other machines that share the processor can halve all speeds for minutes at a time: "
         "engines of one row of copies and version ran in turn and can be compared, rows that ran "
-        "at another time need not be.",
+        "at another time need not be. Every case has the figures of its last run, which may be of "
+        "an earlier version of this project.",
     ]
     lines += ["", "Our steps per second (to 1e-4 m/s) over those of MJX:", ""]
     others = ["MJX as in training", *EFFORTS]
@@ -243,12 +244,6 @@ def page(rows: list[dict]) -> str:
         found = [speeds.get((robot, copies, version, name)) for name in others]
         ratios = " | ".join("–" if speed is None else f"{own / speed:.2f}" for speed in found)
         lines.append(f"| {robot} | {copies} | {version} | {ratios} |")
-    if any("–" in line for line in lines if line.startswith("| ")):
-        earlier = (
-            "Every case has the figures of its last run, which may be of an earlier version of "
-            "this project; those with a dash are."
-        )
-        lines += ["", earlier]
     for name in ROBOTS:
         of = [row for row in rows if row["robot"] == name]
         if not of:
