@@ -47,7 +47,7 @@ def test_report(toss: tuple[Result, Path]) -> None:
     assert said["residual_ncp"] <= 1e-8 < said["residual_ccp"]
     assert said["status"]["converged"] == 1.0
     assert said["finite"] is True and said["overflow"] is False
-    assert 1 <= said["contacts_max"] <= said["contact_capacity"] == 8
+    assert 1 <= said["contacts_max"] <= said["contact_capacity"] == 4
     assert said["steps_per_s"] > 0 and said["compile_s"] > 0
     assert said["energy_end"] < said["energy_start"]
     assert said["trajectory"] == str(out / "cube-toss.npz")

@@ -13,6 +13,7 @@ from jaxccp import (
     Model,
     ModelBuilder,
     Plane,
+    Revolute,
     SmoothCoefficients,
     SmoothLaws,
     Sphere,
@@ -116,16 +117,31 @@ def test_admm_with_its_factor_gives_the_contacts_of_the_step(tmp_path) -> None:
 
 
 def test_contacts_that_do_not_touch_are_left_out() -> None:
-    """Of three slots one holds a contact: the other two go, and the solution stays."""
+    """Of three slots one holds a contact: the other two go, and velocities and impulse stay."""
     *_, blocks = scene(True)
     active = blocks.active()
-    assert len(active.cones.mu) == 1 and len(blocks.cones.mu) == 3
+    loops = len(blocks.cones.lo)
+    assert len(active.cones.mu) == 1 and len(blocks.cones.mu) == 3 and loops
     stop = Stop(1e-11, max_iterations=20_000)
-    every, fewer = (
-        b.velocities(solve(b.problem(), ADMM(), stop=stop).lam) for b in (blocks, active)
-    )
-    np.testing.assert_allclose(fewer, every, atol=1e-8)
-    assert np.abs(active.force).max() > 0
+    every, fewer = (solve(b.problem(), ADMM(), stop=stop).lam for b in (blocks, active))
+    np.testing.assert_allclose(active.velocities(fewer), blocks.velocities(every), atol=1e-8)
+    impulses = every[loops:].reshape(3, 3)
+    pressed = np.flatnonzero(impulses[:, 0] > 1e-3)
+    np.testing.assert_allclose(fewer[loops:], impulses[pressed].reshape(-1), atol=1e-8)
+    assert active.active().cones.rows == active.cones.rows
+
+
+def test_without_slots_there_is_nothing_to_leave_out() -> None:
+    """Two rods in a row without a shape, over twists of bodies and over generalised velocities."""
+    builder = ModelBuilder()
+    for parent in (0, 1):
+        body = builder.add_body(1.0, (0.1,) * 3, (parent + 0.5, 0, 0))
+        builder.add_joint(Revolute((0, 1, 0)), parent, body, (parent, 0, 0))
+    model, state = builder.build()
+    for stepper in (EulerImplicitLinearized(H), EulerImplicitLinearized(H, eliminate=False)):
+        blocks = describe_step(stepper, model, stepper.init(model, state))
+        assert not len(blocks.cones.mu)
+        assert blocks.active().cones.rows == blocks.cones.rows == len(blocks.bias)
 
 
 def test_implicit_smooth_contact_is_in_h() -> None:

@@ -78,8 +78,8 @@ class GradientNewton(Solver):
     The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. Their length
     is the inverse of the largest eigenvalue among the rows that act, which may be a few of many:
     limits out of reach and open contacts do not shorten the steps. The eigenvalue is estimated by a
-    product. The estimate grows if a step has a larger curvature, as when further rows begin to
-    act, and falls a little in each iteration.
+    product with the first gradient. The estimate grows if a step has a larger curvature, as when
+    further rows begin to act, and falls a little in each iteration.
 
     In float64 every eighth iteration is a Newton step on the fixed point λ = Π_K(λ − ρ ũ), with the
     matrix of the implicit derivative. The step is accepted if it lowers the residual, and repeated
@@ -119,18 +119,21 @@ class GradientNewton(Solver):
 
     def _estimate(self, task: Task, state: _State) -> Array:
         """Return a lower bound of the largest eigenvalue of S N S, by one product with the first
-        gradient: among the rows that act, or all rows under Coulomb's law.
+        gradient: among the rows that act, or under Coulomb's law all rows that can move.
 
         Further products raise it, but spare fewer iterations than they cost, since the steps see
         their own curvature.
         """
         scaling = task.data
         gradient = _gradient(task, state.n_x)
-        acts = scaling.cones.acts(state.x - gradient) if task.law == "ccp" else 1.0
+        if task.law == "ccp":
+            acts = scaling.cones.acts(state.x - gradient)
+        else:
+            acts = scaling.delassus.diagonal() > 0
         gradient = acts * gradient
-        product = acts * scaling.delassus.apply(gradient)
+        product = acts * scaling.delassus.apply(gradient / _length(gradient))
         # The diagonal of a scaled row is 1, and the largest eigenvalue is no less.
-        return jnp.maximum(_length(product) / _length(gradient), 1.0)
+        return jnp.maximum(_length(product), 1.0)
 
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):

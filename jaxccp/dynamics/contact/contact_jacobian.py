@@ -1,12 +1,13 @@
 """Jacobians of contacts, and relative velocities of their surfaces."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.math.linear3 import cross
+from jaxccp.model.model import Topology
 
 
 def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
@@ -48,6 +49,21 @@ def rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
     sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
     parts = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
     return sign * parts
+
+
+def rows_on_moving_bodies(
+    topology: Topology, contacts: Contacts, jacobian: tuple[Array, Array]
+) -> tuple[Float[Array, "c k w 6"], Int[Array, "c k"]]:
+    """Return the rows of contacts with respect to the twists of their bodies, and these k bodies:
+    both, or the second ones where all first ones are fixed.
+
+    Args:
+        topology: structure of the model.
+        contacts: contacts of the model.
+        jacobian: linear and angular parts of the rows (:func:`contact_jacobian`).
+    """
+    first = 1 if topology.first_bodies_fixed else 0
+    return rows_on_bodies(jacobian)[:, first:], contacts.bodies[:, first:]
 
 
 def whiten_contacts(

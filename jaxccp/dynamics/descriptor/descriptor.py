@@ -23,7 +23,7 @@ from jaxccp.dynamics.descriptor.mass_matrix import JacobianT, MassMatrix
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Descriptor(Generic[JacobianT]):
-    """The blocks of one step's problem; products with them never assemble a matrix.
+    """The blocks of one step's problem.
 
     Velocities v are twists of bodies [nb 6], or one vector of generalised velocities: of trees,
     then of each family. Rows that close loops of joints and set tendon lengths come first.
@@ -62,8 +62,8 @@ class Descriptor(Generic[JacobianT]):
 
         Without K/R/M blocks :attr:`jaxccp.dynamics.StepSystem.problem` is the same and costs less.
         """
-        r = self.jacobian.velocity(self.mass.solve(self.force)) + self.bias
-        return Problem(self.mass.schur_complement(self.jacobian), r, self.cones)
+        delassus, velocity = self.mass.eliminated(self.jacobian, self.force)
+        return Problem(delassus, self.jacobian.velocity(velocity) + self.bias, self.cones)
 
     def velocities(self, lam: Float[Array, " n"]) -> Array:
         """Return v = H⁻¹ (f + Jᵀ λ), the velocities after the impulses ``lam`` [m/s, rad/s]."""
@@ -92,14 +92,13 @@ class Descriptor(Generic[JacobianT]):
         numbers, so this does not work under ``jit``.
         """
         jacobian, (scalars, bias) = self.jacobian, self.cones.split(self.bias)
-        s, contacts = len(scalars), len(self.cones.mu)
+        s, shape = len(scalars), (len(self.cones.mu), self.cones.width)
         compliance = self.cones.split(jacobian.compliance)[1]
         if isinstance(jacobian, BodyDelassus):
             rows = jacobian.contact_rows
         else:
-            rows = jacobian.whitened[s:]
-        unused = ~np.any(np.asarray(rows).reshape(contacts, -1), axis=1)
-        unused &= ~np.any(compliance, axis=1)
+            rows = jacobian.whitened[s:].reshape(*shape, jacobian.whitened.shape[1])
+        unused = ~np.any(rows, axis=(1, 2)) & ~np.any(compliance, axis=1)
         unused &= ~np.any(self.cones.section.project(-bias, self.cones.mu), axis=1)
         keep = np.flatnonzero(~unused)
         compliance = self.cones.join(jacobian.compliance[:s], compliance[keep])
@@ -111,7 +110,7 @@ class Descriptor(Generic[JacobianT]):
                 compliance=compliance,
             )
         else:
-            kept = rows.reshape(contacts, -1, rows.shape[1])[keep].reshape(-1, rows.shape[1])
+            kept = rows[keep].reshape(-1, rows.shape[2])
             jacobian = WhitenedDelassus(jnp.concatenate([jacobian.whitened[:s], kept]), compliance)
         rolling = self.cones.rolling
         rolling = None if rolling is None else rolling[keep]

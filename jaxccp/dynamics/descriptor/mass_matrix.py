@@ -36,8 +36,13 @@ class MassMatrix(ABC, Generic[JacobianT]):
         """Return H⁻¹ p [m/s, rad/s]."""
 
     @abstractmethod
-    def schur_complement(self, jacobian: JacobianT) -> Delassus:
-        """Return N = J H⁻¹ Jᵀ + E, for J and E of a :class:`Descriptor`."""
+    def eliminated(self, jacobian: JacobianT, momentum: Array) -> tuple[Delassus, Array]:
+        """Return N = J H⁻¹ Jᵀ + E and H⁻¹ p [m/s, rad/s], by one factorisation of H.
+
+        Args:
+            jacobian: J and E (:attr:`jaxccp.dynamics.Descriptor.jacobian`).
+            momentum: p [N s, N m s].
+        """
 
     @abstractmethod
     def gather(self, velocity: Array) -> Float[Array, " v"]:
@@ -93,8 +98,11 @@ class BodyMassMatrix(MassMatrix[BodyDelassus]):
         flat = momentum.reshape(-1)
         return jax.scipy.linalg.solve(self.matrix(), flat, assume_a="pos").reshape(-1, 6)
 
-    def schur_complement(self, jacobian: BodyDelassus) -> CoupledDelassus:
-        return CoupledDelassus(jacobian, jnp.linalg.cholesky(self.matrix()))
+    def eliminated(
+        self, jacobian: BodyDelassus, momentum: Float[Array, "nb 6"]
+    ) -> tuple[CoupledDelassus, Float[Array, "nb 6"]]:
+        delassus = CoupledDelassus(jacobian, jnp.linalg.cholesky(self.matrix()))
+        return delassus, delassus.velocities(momentum)
 
     def gather(self, velocity: Float[Array, "nb 6"]) -> Float[Array, " v"]:
         return velocity[np.flatnonzero(self.free)].reshape(-1)
@@ -130,9 +138,11 @@ class FactoredMassMatrix(MassMatrix[WhitenedDelassus]):
     def solve(self, momentum: Float[Array, " nv"]) -> Float[Array, " nv"]:
         return cho_solve((self.factor, True), momentum)
 
-    def schur_complement(self, jacobian: WhitenedDelassus) -> "FactoredDelassus":
+    def eliminated(
+        self, jacobian: WhitenedDelassus, momentum: Float[Array, " nv"]
+    ) -> tuple["FactoredDelassus", Float[Array, " nv"]]:
         whitened = solve_triangular(self.factor, jacobian.whitened.T, lower=True).T
-        return FactoredDelassus(whitened, jacobian.compliance)
+        return FactoredDelassus(whitened, jacobian.compliance), self.solve(momentum)
 
     def gather(self, velocity: Float[Array, " nv"]) -> Float[Array, " nv"]:
         return velocity

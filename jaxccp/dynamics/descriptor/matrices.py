@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.operators import BodyDelassus, WhitenedDelassus
 from jaxccp.dynamics.descriptor.descriptor import Descriptor
-from jaxccp.dynamics.descriptor.mass_matrix import BodyMassMatrix
+from jaxccp.dynamics.descriptor.mass_matrix import BodyMassMatrix, FactoredMassMatrix
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def matrices(descriptor: Descriptor) -> Matrices:
         first, variables = mass.first_variable, mass.variables
         h = _body_masses(mass)
         j = _body_rows(jacobian, descriptor.cones.width, first, variables)
-    elif isinstance(jacobian, WhitenedDelassus):
+    elif isinstance(mass, FactoredMassMatrix) and isinstance(jacobian, WhitenedDelassus):
         h, j = _entries(mass.matrix()), _entries(jacobian.whitened)
     else:
         raise TypeError(f"{type(mass).__name__} does not fit {type(jacobian).__name__}")

@@ -8,7 +8,11 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.derivative import Gradient
 from jaxccp.ccp.operators import WhitenedDelassus
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, contact_velocity
+from jaxccp.dynamics.contact.contact_jacobian import (
+    contact_jacobian,
+    contact_velocity,
+    rows_on_moving_bodies,
+)
 from jaxccp.dynamics.contact.contact_rows import ContactTerms, contact_bias
 from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
 from jaxccp.dynamics.contact.impact import Action, action_at_start, find_impacts, newton_impact_law
@@ -19,7 +23,6 @@ from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
 from jaxccp.dynamics.second_order.mobility import Configuration, Mobility
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
-from jaxccp.dynamics.trees.velocity_rows import rows_of_contacts
 from jaxccp.math import quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.model.kinematics.configuration import integrate_configuration
@@ -135,8 +138,8 @@ class ContactStage:
             self._rotation_to_impact(action, free_twist).rows_at_start(jacobian[1]),
         )
         coordinate_rows_, count = rows.jacobian[:, 0], len(velocity)
-        contact_jacobian_ = rows_of_contacts(
-            model.topology, self.middle.space, contacts, rotated_jacobian
+        contact_jacobian_ = self.middle.space.project_rows(
+            *rows_on_moving_bodies(model.topology, contacts, rotated_jacobian)
         )
         contact_jacobian_ = jnp.where(contacts.live[:, None, None], contact_jacobian_, 0.0)
         width = contact_jacobian_.shape[1]

@@ -49,7 +49,8 @@ def assemble_system(
     Args:
         model: the model.
         state: the state at the start of the step.
-        contacts: the contacts there.
+        contacts: the contacts there, of the model's pairs of shapes
+            (:func:`jaxccp.collision.detect.detect`).
         h: length of the step [s].
         force: applied force [N] and torque [N m] on each body, world axes, or None.
         control: control of each actuator, 0 when None.

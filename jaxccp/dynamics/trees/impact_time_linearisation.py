@@ -76,14 +76,14 @@ class ImpactTimeLinearisation:
         return self.map.twists(velocity[: self.map.count])
 
     def project_row_change(
-        self, rows: Float[Array, "c 2 w 6"], bodies: Int[Array, "c 2"], time: Float[Array, " c"]
+        self, rows: Float[Array, "c k w 6"], bodies: Int[Array, "c k"], time: Float[Array, " c"]
     ) -> Float[Array, "c w nv"]:
         """Return the change of contact rows over the velocities between the start of the step and
         their impact.
 
         Args:
-            rows: rows over the twists of their two bodies.
-            bodies: the two bodies of each contact.
+            rows: rows over the twists of k of their bodies.
+            bodies: these bodies of each contact.
             time: time of each impact [s].
         """
         change = self.map.project_rows(time[:, None, None, None] * rows, bodies)

@@ -9,11 +9,11 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import RepeatedDelassus, WhitenedDelassus
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
+from jaxccp.dynamics.contact.contact_jacobian import rows_on_moving_bodies
 from jaxccp.dynamics.trees.free_motion import FreeMotion
 from jaxccp.dynamics.trees.impact_time_linearisation import ImpactTimeLinearisation
 from jaxccp.dynamics.trees.loop_constraints import LoopConstraints
-from jaxccp.dynamics.trees.velocity_rows import SharedCoordinates, row_parts, rows_of_contacts
+from jaxccp.dynamics.trees.velocity_rows import SharedCoordinates, row_parts
 from jaxccp.model.model import Topology
 from jaxccp.model.state import State
 
@@ -92,11 +92,11 @@ class SharedMass:
             roots: number of roots.
         """
         space = self.motion.space
-        rows = rows_of_contacts(topology, space, contacts, jacobian)
+        body_rows, bodies = rows_on_moving_bodies(topology, contacts, jacobian)
+        rows = space.project_rows(body_rows, bodies)
         if self.linearisation is None:
             return space.whiten(rows)
-        sides = rows_on_bodies(jacobian)
-        change = self.linearisation.project_row_change(sides, contacts.bodies, time)
+        change = self.linearisation.project_row_change(body_rows, bodies, time)
         rows = space.whiten(rows + change)
         for _ in range(roots):
             rows = self.linearisation.whiten_at_impact(rows, time)

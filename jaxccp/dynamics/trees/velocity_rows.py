@@ -8,30 +8,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import Repetition
-from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact.contact_jacobian import rows_on_bodies
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.row_order import row_order, rows_on
-
-
-def rows_of_contacts(
-    topology: Topology, space: VelocitySpace, contacts: Contacts, jacobian: tuple[Array, Array]
-) -> Float[Array, "c w nv"]:
-    """Return the rows of contacts over the velocities of trees and families.
-
-    Args:
-        topology: structure of the model.
-        space: generalised velocities, with J.
-        contacts: the contacts.
-        jacobian: linear and angular parts of the rows.
-    """
-    rows, bodies = rows_on_bodies(jacobian), contacts.bodies
-    if topology.first_bodies_fixed:
-        rows, bodies = rows[:, 1:], bodies[:, 1:]
-    return space.project_rows(rows, bodies)
 
 
 def add_loop_rows(space: VelocitySpace, loop_rows: Rows, rows: Rows) -> Rows:
