@@ -21,6 +21,10 @@ NEWTON_PERIOD = 8
 iterations."""
 NEWTON_DECREASE = 0.5
 """Factor by which a Newton step must lower the residual to be accepted."""
+POWER_ITERATIONS: dict[Law, int] = {"ccp": 1, "ncp": 4}
+"""Products spent on the first estimate of the largest eigenvalue. Under the convex law more of them
+spare fewer iterations than they cost, since later steps see their curvature; under Coulomb's law a
+step that is too long may start a circle."""
 FORGETTING = 0.9
 """Factor of the estimated eigenvalue from one iteration to the next, so that it falls when rows no
 longer act."""
@@ -78,8 +82,8 @@ class GradientNewton(Solver):
     The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. Their length
     is the inverse of the largest eigenvalue among the rows that act, which may be a few of many:
     limits out of reach and open contacts do not shorten the steps. The eigenvalue is estimated by a
-    product with the first gradient. The estimate grows if a step has a larger curvature, as when
-    further rows begin to act, and falls a little in each iteration.
+    few products. The estimate grows if a step has a larger curvature, as when further rows begin to
+    act, and falls a little in each iteration.
 
     In float64 every eighth iteration is a Newton step on the fixed point λ = Π_K(λ − ρ ũ), with the
     matrix of the implicit derivative. The step is accepted if it lowers the residual, and repeated
@@ -118,22 +122,19 @@ class GradientNewton(Solver):
         return _State(x, n_x, x, none, none, infinite, jnp.asarray(False))
 
     def _estimate(self, task: Task, state: _State) -> Array:
-        """Return a lower bound of the largest eigenvalue of S N S, by one product with the first
-        gradient: among the rows that act, or under Coulomb's law all rows that can move.
-
-        Further products raise it, but spare fewer iterations than they cost, since the steps see
-        their own curvature.
-        """
+        """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
+        gradient: among the rows that act, or under Coulomb's law all rows."""
         scaling = task.data
         gradient = _gradient(task, state.n_x)
-        if task.law == "ccp":
-            acts = scaling.cones.acts(state.x - gradient)
-        else:
-            acts = scaling.delassus.diagonal() > 0
-        gradient = acts * gradient
-        product = acts * scaling.delassus.apply(gradient / _length(gradient))
+        acts = scaling.cones.acts(state.x - gradient) if task.law == "ccp" else 1.0
+
+        def product(_: int, x: Array) -> Array:
+            return acts * scaling.delassus.apply(x / _length(x))
+
+        count = POWER_ITERATIONS[task.law]
+        power = lax.fori_loop(0, count, product, acts * gradient, unroll=True)
         # The diagonal of a scaled row is 1, and the largest eigenvalue is no less.
-        return jnp.maximum(_length(product), 1.0)
+        return jnp.maximum(_length(power), 1.0)
 
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):
