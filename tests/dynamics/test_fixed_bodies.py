@@ -1,5 +1,7 @@
 """Contacts with fixed bodies alone have rows of the moving body only, and the same motion."""
 
+from itertools import combinations
+
 import jax
 import numpy as np
 import pytest
@@ -21,29 +23,25 @@ STOP = Stop(1e-12, max_iterations=5000)
 
 
 def path(stepper: Stepper, restitution: float, beside: bool) -> np.ndarray:
-    """A floating arm of three links, with balls at their ends, falls on a plane; beside it, or not,
+    """A floating arm of three links with balls at their ends falls on a plane; beside it, or not,
     are two balls that could touch each other."""
     builder = ModelBuilder()
     surface = Material(friction=0.5, restitution=restitution)
     builder.add_shape(0, Plane(), material=surface)
-    links = [builder.add_body(1.0, (0.01,) * 3, (x, 0, 0.4 + 0.3 * x)) for x in (0, 0.5, 1)]
+    links = [builder.add_body(1.0, (0.01,) * 3, (x, 0, 0.2 + 0.1 * x)) for x in (0, 0.5, 1)]
     for x, link in zip((0, 0.5, 1), links, strict=True):
         builder.add_shape(link, Sphere(0.05), (0.2, 0, 0), material=surface)
         if x:
-            builder.add_joint(Revolute((0, 1, 0.2)), link - 1, link, (x - 0.25, 0, 0.4))
+            builder.add_joint(Revolute((0, 1, 0.2)), link - 1, link, (x - 0.25, 0, 0.15 + 0.1 * x))
     if beside:
-        balls = [builder.add_solid(Sphere(0.1), 1.0, position=(x, 5, 90)) for x in (0, 9)]
-        assert balls
-    for i, one in enumerate(links):
-        for other in links[:i]:
+        links += [builder.add_solid(Sphere(0.1), 1.0, position=(x, 5, 90)) for x in (0, 9)]
+    for other, one in combinations(links, 2):
+        if one <= 3 or other <= 3:
             builder.exclude(one, other)
-        if beside:
-            for ball in balls:
-                builder.exclude(one, ball)
     model, state = builder.build()
     assert model.topology.first_bodies_fixed != beside
     steps = jax.jit(lambda state: rollout(model, state, stepper, 150)[1])(state)
-    assert steps.report.contacts.max() >= 2
+    assert steps.report.contacts.sum() > 20, "it hardly touches the plane"
     states = steps.state
     return np.concatenate([states.position, states.velocity, states.angular_velocity], -1)[:, 1:4]
 
