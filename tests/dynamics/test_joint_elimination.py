@@ -88,7 +88,7 @@ def run(eliminate: bool) -> tuple[State, StepReport]:
     model, state = scene()
     solver = None if eliminate else Newton()
     stepper = EulerImplicitLinearized(
-        H, solver=solver, stop=Stop(1e-10), coordinates="maximal", eliminate=eliminate
+        H, solver=solver, stop=Stop(1e-11), coordinates="maximal", eliminate=eliminate
     )
     controls = jnp.broadcast_to(jnp.array([0.5, 1.0]), (STEPS, 2))
     _, trajectory = rollout(model, state, stepper, STEPS, controls=controls)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp import EulerImplicitLinearized, ModelBuilder, Sphere
+from jaxccp import EulerImplicitLinearized, ModelBuilder, Sphere, Stop
 from jaxccp.ccp import RepeatedDelassus
 from jaxccp.dynamics.steppers.parts import assemble_step
 from jaxccp.model import Prismatic, position_servo
@@ -58,5 +58,6 @@ def test_both_carriages_run_to_a_limit() -> None:
     """They end the step there: 6 mm and 1 mm away, at h = 2 ms."""
     model, state = carriages()
     moving = replace(state, velocity=state.velocity.at[1:, 0].set([4.0, 5.0]))
-    after, _ = EulerImplicitLinearized(H).step(model, moving, control=jnp.array([2.0]))
+    stepper = EulerImplicitLinearized(H, stop=Stop(1e-11))
+    after, _ = stepper.step(model, moving, control=jnp.array([2.0]))
     np.testing.assert_allclose(after.velocity[1:, 0], [3.0, 3.5], rtol=1e-9)
