@@ -145,8 +145,8 @@ class Topology(ByContent):
 
     @cached_property
     def first_bodies_fixed(self) -> bool:
-        """Whether the first body of every hard contact is fixed, as where planes and height fields
-        alone are touched."""
+        """Tell whether the first body of every hard contact is fixed, as where planes and height
+        fields alone are touched."""
         first = [self.movable[self.shape_body[group.first]].any() for group in self.pairs]
         return bool(first) and not any(first)
 

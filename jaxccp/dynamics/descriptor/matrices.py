@@ -98,9 +98,7 @@ def matrices(descriptor: Descriptor) -> Matrices:
     """
     mass, jacobian = descriptor.mass, descriptor.jacobian
     if isinstance(mass, BodyMassMatrix) and isinstance(jacobian, BodyDelassus):
-        first, variables = mass.first_variable, mass.variables
-        h = _body_masses(mass)
-        j = _body_rows(jacobian, descriptor.cones.width, first, variables)
+        h, j = _body_masses(mass), _body_rows(jacobian, mass)
     elif isinstance(mass, FactoredMassMatrix) and isinstance(jacobian, WhitenedDelassus):
         h, j = _entries(mass.matrix()), _entries(jacobian.whitened)
     else:
@@ -124,16 +122,10 @@ def _body_masses(mass: BodyMassMatrix) -> Coo:
     )
 
 
-def _body_rows(jacobian: BodyDelassus, width: int, first: np.ndarray, variables: int) -> Coo:
-    """Return J of the bodies that are not fixed.
-
-    Args:
-        jacobian: rows on the twists of bodies.
-        width: number of rows of a contact.
-        first: index of the first variable of each body; -1 for fixed bodies.
-        variables: number of variables.
-    """
-    contacts, n = np.reshape(jacobian.contact_rows, (-1, 12)), jacobian.rows
+def _body_rows(jacobian: BodyDelassus, mass: BodyMassMatrix) -> Coo:
+    """Return J of the bodies that are not fixed."""
+    contacts, width = np.reshape(jacobian.contact_rows, (-1, 12)), jacobian.contact_rows.shape[1]
+    first, n = mass.first_variable, jacobian.rows
     entries = [
         (jacobian.scalar_rows, jacobian.scalar_bodies),
         (contacts, np.repeat(jacobian.contact_bodies, width, axis=0)),
@@ -143,7 +135,7 @@ def _body_rows(jacobian: BodyDelassus, width: int, first: np.ndarray, variables:
         np.repeat(np.arange(n), np.repeat(count, [len(rows) for rows, _ in entries])),
         np.concatenate([_places(first, bodies).reshape(-1) for _, bodies in entries]),
         np.concatenate([np.reshape(rows, -1) for rows, _ in entries]),
-        (n, variables),
+        (n, mass.variables),
     )
 
 
