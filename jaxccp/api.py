@@ -60,7 +60,7 @@ from jaxccp.dynamics import (
 )
 from jaxccp.flexible.solids import SoftSolid, box_of_tetrahedra, read_tetrahedra
 from jaxccp.io import load
-from jaxccp.math.devices import use_all_cores
+from jaxccp.math.devices import chunked_vmap, use_all_cores
 from jaxccp.math.smoothed_gradient import smoothed_gradient
 from jaxccp.model import (
     Activation,
@@ -179,6 +179,7 @@ __all__ = [
     "add_shaft",
     "attach_sensors",
     "box_of_tetrahedra",
+    "chunked_vmap",
     "close_loops",
     "difference",
     "energy",

@@ -3,9 +3,10 @@
     python -m experiments.throughput.robots [ROBOT …] [--copies 1,64,1024]
 
 The robots are brax's and MuJoCo Playground's, of which only the feet collide. All engines take
-turns, on one core, in single precision; the clock is the processor's. Results are kept in
-robots.json by version of jax, so that a run under another version is set beside them in robots.md.
-It needs mujoco-mjx, and for the files ``pip install --no-deps brax playground``.
+turns, on one core, in single precision; the clock is the processor's. Many copies are also stepped
+in chunks (:func:`jaxccp.chunked_vmap`), by both engines. Results are kept in robots.json by version
+of jax, so that a run under another version is set beside them in robots.md. It needs mujoco-mjx,
+and for the files ``pip install --no-deps brax playground``.
 """
 
 import argparse
@@ -34,7 +35,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments.throughput.trained import ROBOTS, Copies, controls, reference, starts, written
-from jaxccp import Stop
+from jaxccp import Stop, chunked_vmap
+from jaxccp.math.devices import CPU_CHUNK
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 mjx: Any = importlib.import_module("mujoco.mjx")
@@ -58,6 +60,10 @@ EFFORTS = {"MJX 4 × 10": (4, 10), "MJX 8 × 20": (8, 20)}
 of a batch are nearly converged, with the second all are."""
 EXACT = 1e-7, 2000
 """Tolerance [m/s] and iterations of the step that ours is compared with."""
+STATES = 64
+"""States at least whose next step is compared with that: of all copies, after a step each."""
+CHUNKS = " in chunks"
+"""What is added to the name of an engine whose copies are stepped in chunks."""
 RESULTS = Path(__file__).resolve().parent / "robots.json"
 VERSION = importlib.metadata.version("jax")
 
@@ -77,8 +83,8 @@ class Row:
     compile: float | None
     """CPU time to trace and compile [s]."""
     error: float | None
-    """Root mean square over copies of the largest difference between the velocities after a step
-    and those after a step with many more iterations [m/s, rad/s]."""
+    """Root mean square over :data:`STATES` of the largest difference between the velocities after a
+    step and those after a step with many more iterations [m/s, rad/s]."""
 
 
 class Engine:
@@ -112,17 +118,19 @@ class Engine:
         self.state = jax.block_until_ready(self.program(self.state, next(self.drives), count))
 
     def error(self, exact: Callable, rates: Callable[[Any], jax.Array]) -> float:
-        """Return the root mean square over copies of the largest error of velocities after a step.
+        """Return the root mean square over :data:`STATES` of the largest error of velocities after
+        a step.
 
         Args:
             exact: from a state of all copies and their controls to what it should become.
             rates: the velocities of a state of all copies.
         """
-        drive = next(self.drives)
-        found = rates(self.program(self.state, drive, jnp.int32(1)))
-        best = rates(exact(self.state, drive[0]))
-        largest = np.max(np.abs(np.asarray(found) - np.asarray(best)), axis=1)
-        return float(np.sqrt(np.mean(largest**2)))
+        drive, state, largest = next(self.drives), self.state, []
+        for k in range(-(-STATES // len(drive[0]))):
+            best = rates(exact(state, drive[k]))
+            state = self.program(state, jnp.roll(drive, -k, axis=0), jnp.int32(1))
+            largest.append(np.max(np.abs(np.asarray(rates(state)) - np.asarray(best)), axis=1))
+        return float(np.sqrt(np.mean(np.square(largest))))
 
 
 class Native:
@@ -145,6 +153,11 @@ class Native:
             mujoco.mj_step(self.model, self.data)
 
 
+def mappings(copies: int) -> dict[str, Callable]:
+    """Return how copies are stepped, by what is added to the name of an engine."""
+    return {"": jax.vmap, **({CHUNKS: chunked_vmap} if copies > CPU_CHUNK else {})}
+
+
 def ours(path: Path, copies: int) -> dict[str, tuple[Engine, float]]:
     """Return our rollouts by the residual at which their iterations stop, and the error of each."""
     exact = Copies(path, copies, 1, Stop(EXACT[0], max_iterations=EXACT[1]))
@@ -152,8 +165,10 @@ def ours(path: Path, copies: int) -> dict[str, tuple[Engine, float]]:
     exactly, engines = jax.jit(exact.advance), {}
     for name, tolerance in TOLERANCES.items():
         robots = Copies(path, copies, STEPS, Stop(tolerance, max_iterations=200))
-        engine = Engine(robots.advance, robots.carry, robots.drive)
-        engines[name] = engine, engine.error(exactly, lambda carry: rates(carry.state))
+        for how, mapping in mappings(copies).items():
+            engine = Engine(partial(robots.advance, mapping=mapping), robots.carry, robots.drive)
+            error = engine.error(exactly, lambda carry: rates(carry.state))
+            engines[name + how] = engine, error
     return engines
 
 
@@ -167,8 +182,8 @@ def theirs(
         model.opt.iterations, model.opt.ls_iterations = effort
         return mjx.put_model(model)
 
-    def step(put: Any, data: Any, control: jax.Array) -> Any:
-        return jax.vmap(lambda d, u: mjx.step(put, d.replace(ctrl=u)))(data, control)
+    def step(put: Any, data: Any, control: jax.Array, mapping: Callable = jax.vmap) -> Any:
+        return mapping(lambda d, u: mjx.step(put, d.replace(ctrl=u)))(data, control)
 
     exactly, engines = jax.jit(partial(step, put((50, 50)))), {}
     qpos, qvel = (jnp.asarray(x, jnp.float32) for x in starts(model, copies))
@@ -177,8 +192,9 @@ def theirs(
         of = put(effort)
         blank = mjx.make_data(of)
         data = jax.vmap(lambda q, v, blank=blank: blank.replace(qpos=q, qvel=v))(qpos, qvel)
-        engine = Engine(partial(step, of), data, drive)
-        engines[name] = engine, engine.error(exactly, lambda data: data.qvel)
+        for how, mapping in mappings(copies).items():
+            engine = Engine(partial(step, of, mapping=mapping), data, drive)
+            engines[name + how] = engine, engine.error(exactly, lambda data: data.qvel)
     return engines
 
 
@@ -224,21 +240,28 @@ def page(rows: list[dict]) -> str:
         "which only the feet collide; single precision, one core, random controls. Medians of "
         f"{ROUNDS} measurements of CPU time, engines in turn (least to most). The error is that of "
         "the velocities after a step, against a step with many more iterations: the largest of a "
-        "copy, root mean square over copies [m/s, rad/s]. The iterations of jaxccp stop at a "
-        "residual of 1e-4 m/s, or at 1e-2 where the row says so; MJX has so many Newton steps × "
-        "steps of line search.",
+        f"copy, root mean square over copies, and over steps up to {STATES} states [m/s, rad/s]. "
+        "The iterations of jaxccp stop at a residual of 1e-4 m/s, or at 1e-2 where the row says "
+        "so; MJX has so many Newton steps × steps of line search. Copies are under `vmap`, or in "
+        f"chunks of {CPU_CHUNK} (`jaxccp.chunked_vmap`) where the row says so.",
         "",
         "Other machines that share the processor can halve all speeds for minutes at a time: "
         "engines of one row of copies and version ran in turn and can be compared, rows that ran "
         "at another time need not be. Every case has the figures of its last run, which may be of "
         "an earlier version of this project.",
     ]
-    lines += ["", "Our steps per second (to 1e-4 m/s) over those of MJX:", ""]
+    lines += [
+        "",
+        "Our steps per second (to 1e-4 m/s) over those of MJX, of each the faster of `vmap` and "
+        "chunks:",
+        "",
+    ]
     others = ["MJX as in training", *EFFORTS]
     lines += [f"| robot | copies | jax | {' | '.join(others)} |", "|---" * (3 + len(others)) + "|"]
-    speeds = {
-        (row["robot"], row["copies"], row["jax"], row["engine"]): row["speed"] for row in rows
-    }
+    speeds: dict[tuple, float] = {}
+    for row in rows:
+        case = row["robot"], row["copies"], row["jax"], row["engine"].removesuffix(CHUNKS)
+        speeds[case] = max(row["speed"], speeds.get(case, 0.0))
     for robot, copies, version in sorted({case[:3] for case in speeds}):
         own = speeds[robot, copies, version, "jaxccp"]
         found = [speeds.get((robot, copies, version, name)) for name in others]

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,11 +153,15 @@ class Copies:
         drive = jnp.asarray(controls(model, copies, steps), jnp.float32)
         self.drive = jax.jit(jax.vmap(jax.vmap(self.layout.control)))(drive)
 
-    def advance(self, carry: Any, control: jax.Array) -> Any:
-        """Return the carry of all copies after a step."""
-        return jax.vmap(lambda c, u: self.stepper.advance(self.model, c, None, u)[0])(
-            carry, control
-        )
+    def advance(self, carry: Any, control: jax.Array, mapping: Callable = jax.vmap) -> Any:
+        """Return the carry of all copies after a step.
+
+        Args:
+            carry: carry of all copies.
+            control: controls of all copies.
+            mapping: makes a function of all copies of that of one.
+        """
+        return mapping(lambda c, u: self.stepper.advance(self.model, c, None, u)[0])(carry, control)
 
     def rollout(self, carry: Any, drive: jax.Array) -> Any:
         """Return the carry of all copies after a step with each of the controls."""

@@ -2,17 +2,19 @@
 
 import os
 from collections.abc import Callable
-from functools import partial
-from typing import TypeVar
+from functools import partial, wraps
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
-CPU_CHUNK = 16
+from jaxccp.math import trees
+
+CPU_CHUNK = 128
 """Copies that a CPU device steps at once: a loop waits for the slowest of these only, and what they
 keep between two operations stays in the caches."""
 
@@ -45,6 +47,61 @@ def use_all_cores() -> int:
             f"imports, before anything is computed, or start with JAX_NUM_CPU_DEVICES={cores}"
         ) from error
     return cores
+
+
+def chunked_vmap(
+    function: Callable[..., _Result], in_axes: PyTree[int | None] = 0
+) -> Callable[..., _Result]:
+    """Return ``function`` for a batch of copies, like ``jax.vmap``, computed on all devices.
+
+    Each device computes its part of the batch. A CPU device (:func:`use_all_cores` makes one for
+    each core) computes it in chunks that fit its caches, where loops wait for the slowest copy of a
+    chunk only. Call the result under ``jit``; it can be differentiated.
+
+    Args:
+        function: function of one copy.
+        in_axes: 0 for arguments with a leading batch axis and None for shared ones: one for all
+            arguments, or a tuple with one for each. Instead of one for an argument there may be a
+            pytree of them, with the argument's structure.
+
+    Raises:
+        ValueError: when the result is called: no array has a batch axis, batch axes differ in
+            length, or ``in_axes`` has another number.
+    """
+
+    @wraps(function)
+    def mapped(*arguments: Any) -> _Result:
+        prefix = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arguments)
+        if len(prefix) != len(arguments):
+            raise ValueError(f"in_axes has {len(prefix)} entries for {len(arguments)} arguments")
+        none = {"is_leaf": lambda leaf: leaf is None}
+        axes = jax.tree.broadcast(prefix, arguments, **none)
+        wrong = {axis for axis in jax.tree.leaves(axes) if axis != 0}
+        if wrong:
+            raise ValueError(f"in_axes may have 0 and None, not {sorted(wrong)}")
+
+        def pick(batched: bool) -> tuple:
+            return jax.tree.map(
+                lambda leaf, axis: leaf if (axis == 0) == batched else None,
+                arguments,
+                axes,
+                **none,
+            )
+
+        batch = pick(True)
+        lengths = {jnp.shape(leaf)[:1] for leaf in jax.tree.leaves(batch)}
+        if len(lengths) != 1 or not max(lengths, default=()) or (0,) in lengths:
+            raise ValueError(
+                "arguments whose in_axes are 0 need a leading axis, of one length of at least 1, "
+                f"not of {sorted(lengths)}"
+            )
+
+        def run(batch: tuple, shared: tuple) -> _Result:
+            return function(*trees.merged(batch, shared))
+
+        return spread(run, batch, pick(False), lengths.pop()[0])
+
+    return mapped
 
 
 def spread(

@@ -25,6 +25,7 @@ from jaxccp import (
     State,
     Stop,
     Trajectory,
+    chunked_vmap,
     rollout,
     rollout_batch,
 )
@@ -69,7 +70,7 @@ def rubbed(model: Model, friction: Array) -> Model:
 
 def states_and_models() -> None:
     """More copies than a chunk has, with one array of the model for each; forces for all."""
-    copies = 72
+    copies = 130
     model, state = scene()
     models = rubbed(model, jnp.linspace(0.1, 0.9, copies))
     states = thrown(state, copies)
@@ -102,9 +103,25 @@ def fewer_copies_than_devices() -> None:
     close(motion(found), motion(alone))
 
 
+def steps_of_a_batch() -> None:
+    """One step of each copy, with a model of its own, by a function of one copy."""
+    copies = 11
+    model, state = scene()
+    models = rubbed(model, jnp.linspace(0.1, 0.9, copies))
+    axes = jax.tree.map(lambda _: None, model)
+    axes = replace(axes, shapes=replace(axes.shapes, friction=0)), 0
+
+    def one(model: Model, state: State) -> object:
+        return STEPPER.step(model, state)[0]
+
+    both = [mapping(one, axes) for mapping in (chunked_vmap, jax.vmap)]
+    found, expected = (jax.jit(mapped)(models, thrown(state, copies)) for mapped in both)
+    close(found, expected)
+
+
 def gradients() -> None:
     """By what each copy has and by what all share, of copies that do not divide."""
-    copies = 71
+    copies = 131
     model, state = scene()
     states = thrown(state, copies)
 
@@ -145,7 +162,13 @@ def room_for_contacts() -> None:
 
 CHECKS = {
     check.__name__: check
-    for check in (states_and_models, fewer_copies_than_devices, gradients, room_for_contacts)
+    for check in (
+        states_and_models,
+        fewer_copies_than_devices,
+        steps_of_a_batch,
+        gradients,
+        room_for_contacts,
+    )
 }
 
 

@@ -1,4 +1,4 @@
-"""Rollouts of a batch: the same as single ones, on any number of devices."""
+"""Rollouts and steps of a batch: the same as single ones, on any number of devices."""
 
 import socket
 import subprocess
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
     [
         (1, ["states_and_models", "gradients"]),
         (2, ["states_and_models", "gradients", "room_for_contacts"]),
-        (8, ["fewer_copies_than_devices"]),
+        (8, ["fewer_copies_than_devices", "steps_of_a_batch"]),
     ],
 )
 def test_is_a_vmapped_rollout(devices: int, names: list[str]) -> None:

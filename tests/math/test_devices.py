@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.math.devices import CPU_CHUNK, spread, use_all_cores
+from jaxccp.math.devices import CPU_CHUNK, chunked_vmap, spread, use_all_cores
 
 
 @pytest.mark.parametrize("size", [1, 3, CPU_CHUNK, CPU_CHUNK + 1, 3 * CPU_CHUNK - 1])
@@ -22,6 +25,45 @@ def test_spread_is_vmap(size: int) -> None:
     found = jax.jit(lambda x, y: spread(function, x, y, size))(x, jnp.array([1.0, -2.0]))
     np.testing.assert_array_equal(found[0], np.asarray(x["a"]) @ [1.0, -2.0])
     np.testing.assert_array_equal(found[1], np.arange(size) + 1)
+
+
+@pytest.mark.parametrize("size", [1, CPU_CHUNK + 1])
+def test_chunked_vmap_is_vmap(size: int) -> None:
+    """With parts of an argument for each copy, arguments that may be missing, and random keys."""
+    scales = {"each": jnp.linspace(1.0, 2.0, size), "all": jnp.array(3.0), "none": None}
+    axes = ({"each": 0, "all": None, "none": None}, 0, 0, None)
+    keys = jax.random.split(jax.random.key(0), size)
+    x = jnp.linspace(-1.0, 1.0, 2 * size).reshape(size, 2)
+
+    def function(scales: dict, x: jax.Array, key: jax.Array, shift: None) -> jax.Array:
+        assert shift is None and scales["none"] is None
+        return scales["each"] * scales["all"] * jnp.sin(x) + jax.random.normal(key, (2,))
+
+    def loss(mapped: Callable, scales: dict, x: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.arange(1.0, size + 1) @ mapped(scales, x, keys, None) ** 2)
+
+    both = [chunked_vmap(function, axes), jax.vmap(function, axes)]
+    found, expected = (jax.jit(mapped)(scales, x, keys, None) for mapped in both)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    gradients = (jax.jit(jax.grad(partial(loss, mapped), (0, 1)))(scales, x) for mapped in both)
+    for one, other in zip(*map(jax.tree.leaves, gradients), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("axes", "arguments", "message"),
+    [
+        ((0, 0), (jnp.ones(3),), "2 entries for 1 arguments"),
+        (1, (jnp.ones((3, 3)),), r"0 and None, not \[1\]"),
+        (0, (jnp.ones(3), jnp.ones(4)), r"one length .*\[\(3,\), \(4,\)\]"),
+        (0, (jnp.ones(3), 1.0), "one length"),
+        (0, (jnp.ones((0, 3)),), "at least 1"),
+        (None, (jnp.ones(3),), r"one length .*\[\]"),
+    ],
+)
+def test_wrong_axes(axes: Any, arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        chunked_vmap(jnp.add, axes)(*arguments)
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="other devices run their share whole")

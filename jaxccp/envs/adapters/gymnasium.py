@@ -14,6 +14,7 @@ from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.make import make
 from jaxccp.envs.render import Renderer
 from jaxccp.envs.spec import Spec
+from jaxccp.math.devices import chunked_vmap
 
 Info = dict[str, Any]
 MODES = ["rgb_array"]
@@ -21,12 +22,13 @@ MODES = ["rgb_array"]
 
 @jax.jit
 def _reset(env: Env, keys: jax.Array) -> EnvState:
-    return jax.vmap(env.reset)(keys)
+    return chunked_vmap(lambda env, key: env.reset(key), (None, 0))(env, keys)
 
 
 @jax.jit
 def _step(env: Env, state: EnvState, actions: jax.Array) -> EnvState:
-    return jax.vmap(env.step)(state, actions)
+    step = chunked_vmap(lambda env, state, action: env.step(state, action), (None, 0, 0))
+    return step(env, state, actions)
 
 
 def _box(spec: Spec) -> Box:
