@@ -22,7 +22,7 @@ from jaxccp import (
     Stop,
 )
 from jaxccp.dynamics.steppers.settings import Coordinates, ImpulseCarry
-from jaxccp.model.model import ImpactTimes
+from jaxccp.model.topology import ImpactTimes
 
 G, R = 9.81, 0.1
 

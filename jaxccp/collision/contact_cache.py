@@ -9,8 +9,8 @@ from jaxtyping import Array, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import Contacts, slots
-from jaxccp.model.model import Topology
 from jaxccp.model.row_order import row_order
+from jaxccp.model.topology import Topology
 
 PER_SHAPE = 8
 """Number of impulses stored for each shape, in a model without a capacity for contacts."""

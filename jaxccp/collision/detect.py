@@ -17,9 +17,11 @@ from jaxccp.math import quaternion
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.math.jitted import jitted
 from jaxccp.model.material import combine
-from jaxccp.model.model import Model, PairGroup, Topology
+from jaxccp.model.model import Model
+from jaxccp.model.pair_group import PairGroup
 from jaxccp.model.smooth import SmoothTopology
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

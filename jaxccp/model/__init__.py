@@ -22,16 +22,8 @@ from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination, Material
-from jaxccp.model.model import (
-    Bodies,
-    ContactSettings,
-    HeightGrid,
-    Hull,
-    Model,
-    PairGroup,
-    Shapes,
-    Topology,
-)
+from jaxccp.model.model import Bodies, ContactSettings, HeightGrid, Hull, Model, Shapes
+from jaxccp.model.pair_group import PairGroup
 from jaxccp.model.shapes import (
     SHAPES,
     Box,
@@ -55,6 +47,7 @@ from jaxccp.model.state import State
 from jaxccp.model.structure import effective_entries, with_structure
 from jaxccp.model.tendons import Coupling, Tendon, TendonPath, gear
 from jaxccp.model.tendons.routing import Routing, TendonMotion, Tendons
+from jaxccp.model.topology import Topology
 
 __all__ = [
     "JOINTS",

@@ -1,168 +1,19 @@
 """The mechanical model: its numbers are leaves of a pytree, its topology is static."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxccp.content import ByContent, cached_table
 from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid
-from jaxccp.model.kinematics.dofs import Dofs, dofs
-from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
-from jaxccp.model.material import Combination
+from jaxccp.model.linkage import Actuators, Axes, Joints
 from jaxccp.model.sites import Sites
-from jaxccp.model.smooth import SmoothSurfaces, SmoothTopology
+from jaxccp.model.smooth import SmoothSurfaces
 from jaxccp.model.tendons.routing import Tendons
-from jaxccp.names import index
-
-ImpactTimes = Literal["bounces", "all"]
-"""Which impacts act at their time of impact within a step: those with restitution, or all."""
-
-DENSE = 100
-"""Largest number of degrees of freedom for which a model has a single dense mass matrix."""
-MAX_DENSE = 300
-"""Largest number of degrees of freedom of rigid bodies that share one mass matrix where a method
-couples all velocities. With more of them bodies without joints are a part of their own."""
-
-
-@dataclass(frozen=True, eq=False)
-class PairGroup(ByContent):
-    """The pairs of shapes that one collision kernel handles."""
-
-    kinds: tuple[str, str]
-    """The kinds of the first pair's shapes, by which the kernel is looked up. If the kernel handles
-    several kinds, other pairs of the group may have other kinds."""
-    first: np.ndarray
-    """Index of the first shape of each pair."""
-    second: np.ndarray
-    """Index of the second shape of each pair."""
-    pair_friction: np.ndarray
-    """Row of each pair in ``Shapes.pair_friction``, -1 if it has none."""
-    broad: str = "all-pairs"
-    """Name of the broad phase, one of :data:`jaxccp.collision.broad.BROAD`."""
-    room: tuple[int, int] | None = None
-    """Capacity for pairs that the broad phase tests, and for pairs that it passes to the kernel.
-    None: every pair is passed to the kernel, without a search."""
-
-
-@dataclass(frozen=True, eq=False)
-class Topology(ByContent):
-    """The static data of a model, which can be neither differentiated nor batched.
-
-    Topologies compare by content, so that a model built again is not compiled again.
-    """
-
-    bodies: tuple[str, ...]
-    """Name of each body; body 0 is the fixed world."""
-    free: np.ndarray
-    """Mask of the rigid bodies that move [nb]."""
-    family: np.ndarray
-    """Index in ``Model.families`` of the family whose frame the body is, else -1 [nb]."""
-    shape_names: tuple[str, ...]
-    """Name of each shape."""
-    shapes: tuple[str, ...]
-    """Kind of each shape."""
-    shape_body: np.ndarray
-    """Body of each shape [ng]."""
-    row: np.ndarray
-    """Row of each shape in the table of its kind, such as ``Shapes.hulls``; 0 for kinds that have
-    no table [ng]."""
-    pairs: tuple[PairGroup, ...]
-    """The pairs of hard shapes that may touch, grouped by kernel."""
-    combination: Combination
-    """Rules that combine the coefficients of two surfaces."""
-    rolls: bool
-    """Whether hard contacts resist spinning and rolling; if so they have six rows."""
-    rebounds: bool
-    """Whether impulses may act at their time of impact: some surface had restitution when the model
-    was built, or ``impact_times`` is "all"."""
-    impact_times: ImpactTimes
-    """Which impacts act at their time; all others act at the start of their step."""
-    max_contacts: int | None
-    """Capacity for contacts in a step; None: for all candidates of all pairs."""
-    linkage: Linkage
-    """Joints, tendons and actuators."""
-    smooth: SmoothTopology | None = None
-    """The pairs of shapes with penalty forces between them, if any."""
-    dense: int = DENSE
-    """Largest number of degrees of freedom for which all rigid bodies share one mass matrix."""
-    block_diagonal_mass: bool = False
-    """Whether the mass matrix has a block of its own for every rigid body; all joints are rows
-    then."""
-
-    @property
-    def movable(self) -> np.ndarray:
-        """Mask of the bodies that move, rigid ones and frames of families [nb]."""
-        return self.free | self.family_frames
-
-    @property
-    def family_frames(self) -> np.ndarray:
-        """Mask of the bodies that are frames of a family [nb]."""
-        return self.family >= 0
-
-    @property
-    def searched(self) -> tuple[PairGroup, ...]:
-        """The groups of pairs that have a broad phase, those of hard contacts first."""
-        pairs = (*self.pairs, *(self.smooth.pairs if self.smooth else ()))
-        return tuple(group for group in pairs if group.broad != "all-pairs")
-
-    @cached_table
-    def dofs(self) -> Dofs:
-        """Degrees of freedom in reduced coordinates."""
-        linkage = self.linkage
-        ball = np.array(linkage.motions, str) == "ball"
-        tree = (np.zeros(0, int), np.zeros(0, bool)) if self.block_diagonal_mass else linkage.tree
-        return dofs(linkage.bodies, linkage.owner, ball, tree, self.free & ~self.standalone)
-
-    @cached_table
-    def unjointed(self) -> np.ndarray:
-        """Mask of the movable rigid bodies without any joint or tendon [nb]."""
-        jointed = np.zeros(len(self.bodies), bool)
-        jointed[self.linkage.bodies] = jointed[self.linkage.routing.bodies] = True
-        return self.free & ~jointed
-
-    @cached_table
-    def standalone(self) -> np.ndarray:
-        """Mask of the movable rigid bodies that are not part of the dense mass matrix [nb]: all if
-        :attr:`block_diagonal_mass`, else the unjointed ones if :attr:`has_many_dofs`."""
-        if self.block_diagonal_mass:
-            return self.free
-        return self.unjointed if self.has_many_dofs else np.zeros_like(self.unjointed)
-
-    @property
-    def has_many_dofs(self) -> bool:
-        """Tell whether all rigid bodies together have more than :attr:`dense` degrees of freedom in
-        reduced coordinates."""
-        axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
-        placed = len(self.linkage.tree[0])
-        return 6 * (int(self.free.sum()) - placed) + axes > self.dense
-
-    @cached_property
-    def first_bodies_fixed(self) -> bool:
-        """Tell whether the first body of every hard contact is fixed, as where planes and height
-        fields alone are touched."""
-        first = [self.movable[self.shape_body[group.first]].any() for group in self.pairs]
-        return bool(first) and not any(first)
-
-    @cached_property
-    def with_block_diagonal_mass(self) -> "Topology":
-        """Return the topology with :attr:`block_diagonal_mass`; it is made once, and so are its
-        tables."""
-        return replace(self, block_diagonal_mass=True)
-
-    def body(self, name: str) -> int:
-        """Return the index of a body by name."""
-        return index("the model", "body", self.bodies, name)
-
-    def shape(self, name: str) -> int:
-        """Return the index of a shape by name."""
-        return index("the model", "shape", self.shape_names, name)
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

@@ -10,7 +10,8 @@ from jaxtyping import Bool
 
 from jaxccp.model.actuators.dynamics import DYNAMICS
 from jaxccp.model.linkage import Linkage
-from jaxccp.model.model import Model, PairGroup
+from jaxccp.model.model import Model
+from jaxccp.model.pair_group import PairGroup
 
 Indices = Sequence[int] | np.ndarray | None
 """Indices along the first dimension of a number of the model; None for all that can have an

@@ -10,10 +10,11 @@ import numpy as np
 from jaxccp.collision.detect import slots
 from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.material import Combination
-from jaxccp.model.model import ContactSettings, ImpactTimes, Model, Topology
+from jaxccp.model.model import ContactSettings, Model
 from jaxccp.model.sites import Sites
 from jaxccp.model.smooth import SmoothLaws
 from jaxccp.model.state import State
+from jaxccp.model.topology import ImpactTimes, Topology
 from jaxccp.scene.check import finite_vector, nonnegative
 from jaxccp.scene.flexible_builder import FlexibleBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN

@@ -10,7 +10,8 @@ from jaxccp.collision.broad.candidates import Candidates
 from jaxccp.collision.broad.cells import cells
 from jaxccp.collision.broad.overlaps import overlaps
 from jaxccp.collision.manifold import Geometry
-from jaxccp.model.model import Model, PairGroup
+from jaxccp.model.model import Model
+from jaxccp.model.pair_group import PairGroup
 
 BROAD: dict[str, Callable[[Model, Geometry, PairGroup], Candidates]] = {
     "all-pairs": all_pairs,

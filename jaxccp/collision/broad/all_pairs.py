@@ -4,7 +4,8 @@ import numpy as np
 
 from jaxccp.collision.broad.candidates import Candidates
 from jaxccp.collision.manifold import Geometry
-from jaxccp.model.model import Model, PairGroup
+from jaxccp.model.model import Model
+from jaxccp.model.pair_group import PairGroup
 
 
 def all_pairs(model: Model, placed: Geometry, group: PairGroup) -> Candidates:

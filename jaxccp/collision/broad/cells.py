@@ -8,7 +8,8 @@ from jaxtyping import Array, Float, Int
 from jaxccp.collision.broad.all_pairs import all_pairs
 from jaxccp.collision.broad.candidates import Candidates, boxes, packed
 from jaxccp.collision.manifold import Geometry
-from jaxccp.model.model import Model, PairGroup
+from jaxccp.model.model import Model
+from jaxccp.model.pair_group import PairGroup
 
 BITS = 10
 """Number of bits of a cell's number along each axis: three fit into an int32."""

@@ -7,7 +7,8 @@ from jax import lax
 from jaxccp.collision.broad.all_pairs import all_pairs
 from jaxccp.collision.broad.candidates import Candidates, boxes, packed
 from jaxccp.collision.manifold import Geometry
-from jaxccp.model.model import Model, PairGroup
+from jaxccp.model.model import Model
+from jaxccp.model.pair_group import PairGroup
 
 
 def overlaps(model: Model, placed: Geometry, group: PairGroup) -> Candidates:

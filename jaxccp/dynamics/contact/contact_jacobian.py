@@ -7,7 +7,7 @@ from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.math.linear3 import cross
-from jaxccp.model.model import Topology
+from jaxccp.model.topology import Topology
 
 
 def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:

@@ -11,8 +11,9 @@ from jaxccp.dynamics.body_mass import BodyMass
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.math import quaternion
 from jaxccp.math.rows import put_rows, take_rows
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

@@ -16,8 +16,8 @@ from jaxccp.dynamics.free_bodies.partition import Partition
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math import quaternion, safe
-from jaxccp.model.model import Topology
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

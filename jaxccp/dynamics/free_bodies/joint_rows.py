@@ -14,9 +14,10 @@ from jaxccp.dynamics.free_bodies.partition import Partition, partition
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.model.kinematics.joint_motion import joint_motion
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

@@ -8,8 +8,8 @@ import numpy as np
 from jaxccp.content import ByContent
 from jaxccp.dynamics.free_bodies.forest import Edge, Forest, forest
 from jaxccp.model.kinematics.spanning_tree import spanning_tree
-from jaxccp.model.model import Topology
 from jaxccp.model.row_order import row_order
+from jaxccp.model.topology import Topology
 
 
 @dataclass(frozen=True, eq=False)

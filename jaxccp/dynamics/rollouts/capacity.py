@@ -14,9 +14,11 @@ from jaxtyping import Array, Bool, Int
 
 from jaxccp.collision.detect import detect, slots
 from jaxccp.dynamics.smooth import smooth_contacts
-from jaxccp.model.model import Model, PairGroup, Topology
+from jaxccp.model.model import Model
+from jaxccp.model.pair_group import PairGroup
 from jaxccp.model.smooth import SmoothTopology
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 MIN_CAPACITY = 8
 """Smallest capacity for contacts; models with no more candidates are left as they are."""

@@ -18,8 +18,9 @@ from jaxccp.dynamics.step.system import StepSystem
 from jaxccp.dynamics.trees.free_motion import solve_free_motion
 from jaxccp.dynamics.trees.shared_mass import SharedMass
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 def assemble_system(

@@ -22,9 +22,10 @@ from jaxccp.dynamics.trees.tree_reaction import tree_reactions
 from jaxccp.dynamics.trees.velocity_rows import row_parts
 from jaxccp.math import safe
 from jaxccp.math.linear3 import cross
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

@@ -21,8 +21,9 @@ from jaxccp.dynamics.stepper import checked_start
 from jaxccp.dynamics.trees import reducible
 from jaxccp.model.cut_joints import with_block_diagonal_mass, with_cut_joints
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
-from jaxccp.model.model import MAX_DENSE, Model
+from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.topology import MAX_DENSE
 
 Coordinates = Literal["reduced", "maximal"]
 """Coordinates in which a step is solved."""

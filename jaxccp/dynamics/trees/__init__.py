@@ -1,6 +1,6 @@
 """Trees and families, which share a mass matrix: joints give degrees of freedom, not rows."""
 
-from jaxccp.model.model import DENSE, Topology
+from jaxccp.model.topology import DENSE, Topology
 
 
 def reducible(topology: Topology) -> bool:

@@ -26,9 +26,10 @@ from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.math.small import plus_diagonal
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics.joint_motion import JointMotion
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

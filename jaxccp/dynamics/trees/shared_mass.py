@@ -14,8 +14,8 @@ from jaxccp.dynamics.trees.free_motion import FreeMotion
 from jaxccp.dynamics.trees.impact_time_linearisation import ImpactTimeLinearisation
 from jaxccp.dynamics.trees.loop_constraints import LoopConstraints
 from jaxccp.dynamics.trees.velocity_rows import SharedCoordinates, row_parts
-from jaxccp.model.model import Topology
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 
 @jax.tree_util.register_dataclass

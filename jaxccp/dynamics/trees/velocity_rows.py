@@ -11,8 +11,9 @@ from jaxccp.ccp.operators import Repetition
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace
 from jaxccp.model.kinematics.joint_motion import JointMotion
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order, rows_on
+from jaxccp.model.topology import Topology
 
 
 def add_loop_rows(space: VelocitySpace, loop_rows: Rows, rows: Rows) -> Rows:

@@ -19,8 +19,9 @@ from jaxccp.math.rows import put_rows, take_rows
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.state import FamilyState, State
+from jaxccp.model.topology import Topology
 
 
 @dataclass(frozen=True)

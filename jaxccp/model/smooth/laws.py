@@ -1,20 +1,16 @@
 """The laws of a model's smooth contacts, their pairs of shapes, and their numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.content import ByContent
+from jaxccp.model.pair_group import PairGroup
 from jaxccp.model.smooth.adhesion import ADHESION
 from jaxccp.model.smooth.normal import NORMAL
-
-if TYPE_CHECKING:
-    from jaxccp.model.model import PairGroup
 
 Tangential = Literal["none", "one-step", "multi-step"]
 

@@ -11,7 +11,8 @@ from jaxtyping import Array
 from jaxccp.collision.broad import choose_broad_phase
 from jaxccp.collision.pairs import Pair, lookup
 from jaxccp.model.material import Material
-from jaxccp.model.model import PairGroup, Shapes
+from jaxccp.model.model import Shapes
+from jaxccp.model.pair_group import PairGroup
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.scene.tables.mesh_tables import bounding_radius, grid_table, hull_table
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.model.family import Family
 from jaxccp.model.material import Combination, combine
-from jaxccp.model.model import PairGroup, Topology
+from jaxccp.model.pair_group import PairGroup
 from jaxccp.model.smooth import (
     NORMAL,
     SmoothCoefficients,
@@ -18,6 +18,7 @@ from jaxccp.model.smooth import (
     SmoothSurfaces,
     SmoothTopology,
 )
+from jaxccp.model.topology import Topology
 from jaxccp.scene.tables.shape_tables import PairFriction, ShapeSpec, pair_groups
 
 SPRINGS_AND_DASHPOTS = (

@@ -8,8 +8,8 @@ from jaxtyping import Int
 
 from jaxccp.dynamics.acceleration import Acceleration
 from jaxccp.math.array_input import Dimension, as_floats
-from jaxccp.model.model import Topology
 from jaxccp.model.state import State
+from jaxccp.model.topology import Topology
 
 LENGTHS = {"axis": (1, 1), "ball": (4, 3), "body": (7, 6)}
 """Number of coordinates and number of rates of an axis, a ball and a free body."""
