@@ -1,9 +1,9 @@
-"""Throw a ball so that it comes off two walls and is at a target: Gauss–Newton through impacts.
+"""Throw a ball so that it hits a target after two walls: Gauss–Newton through impacts.
 
-Velocity and spin at the start are unknown, six numbers. A derivative that is wrong behind an impact
-(the sign of dx/dv turns at a wall, dz/dv does not; friction at the wall makes speed of spin) leads
-away from the target. It knows nothing of a wall that the ball has not touched, though: the first
-guess has to hit both. Draws bank_shot.png.
+Velocity and spin at the start are unknown, six numbers. A derivative that is wrong after an impact
+(the sign of dx/dv changes at a wall, dz/dv does not; friction at the wall converts speed to spin)
+leads away from the target. It contains nothing about a wall that the ball has not touched, though:
+the first guess has to hit both. Draws bank_shot.png.
 """
 
 from dataclasses import replace
@@ -16,14 +16,14 @@ from matplotlib.figure import Figure
 from jaxccp import EulerImplicitLinearized, Material, ModelBuilder, Plane, Sphere, State, rollout
 
 TARGET = (0.2, 1.2, 0.5)
-"""Where the centre of the ball shall be after SECONDS [m]."""
+"""Position that the centre of the ball shall have after SECONDS [m]."""
 GUESS = (4.0, 3.0, 3.5, 0.0, 0.0, 0.0)
 """Velocity [m/s] and spin [rad/s] at the start."""
 H, SECONDS = 2.5e-3, 1.0
 TOLERANCE = 1e-3
-"""[m]"""
+"""Largest distance from the target that is accepted [m]."""
 SPIN_UNIT = 10.0
-"""A turn by so many rad/s is as dear as 1 m/s."""
+"""Change of the spin [rad/s] that counts as much as a change of the velocity by 1 m/s."""
 
 builder = ModelBuilder()
 surface = Material(friction=0.4, restitution=0.8)
@@ -37,7 +37,7 @@ stepper = EulerImplicitLinearized(H, law="ncp")
 
 
 def thrown(throw: jax.Array) -> tuple[State, State]:
-    """The last state and the whole motion."""
+    """Return the last state and the whole motion of a throw."""
     state = replace(
         start,
         velocity=start.velocity.at[ball].set(throw[:3]),
@@ -49,7 +49,8 @@ def thrown(throw: jax.Array) -> tuple[State, State]:
 
 @jax.jit
 def improved(throw: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The smallest change that a linear model says is enough, the miss [m], and the path."""
+    """Return the throw after the smallest change that the linear model asks for, the miss before it
+    [m], and the path."""
 
     def miss(throw: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
         final, path = thrown(throw)
@@ -77,7 +78,7 @@ def main() -> None:
 
 
 def draw(paths: list[jax.Array]) -> None:
-    """The first path and the last one, from above and from the side."""
+    """Draw the first path and the last one, from above and from the side."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     for axes, (across, up) in zip(figure.subplots(1, 2), [(0, 1), (0, 2)], strict=True):
         for path, style, label in [(paths[0], "--", "guess"), (paths[-1], "-", "found")]:

@@ -1,4 +1,4 @@
-"""256 tosses of a cube: where do they come to rest, and on which face?"""
+"""Toss a cube 256 times: where does it come to rest, and on which face?"""
 
 import time
 

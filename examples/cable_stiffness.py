@@ -1,8 +1,8 @@
-"""Find how stiff a cable is, and how it damps, from its motion: three marks on it, recorded with
-noise while it is let go from the horizontal.
+"""Find stiffness and damping of a cable from its motion, by three marks recorded with noise.
 
-Gauss–Newton on the logarithms of Young's modulus and of the time of Kelvin and Voigt's damping,
-through the derivative of every step. What is left over says how sure the answer is.
+The cable is released from the horizontal. Gauss–Newton on the logarithms of Young's modulus and of
+the time constant of Kelvin–Voigt damping goes through the derivative of every step. The remaining
+error gives the standard errors of both.
 """
 
 from dataclasses import replace
@@ -16,9 +16,9 @@ from jaxccp.flexible import NodalFamily
 from jaxccp.flexible.ancf import CableElements
 
 TRUTH, GUESS = (3e6, 5e-3), (1e6, 2e-2)
-"""Young's modulus [Pa], and the time of damping [s]."""
+"""Young's modulus [Pa], and the time constant of damping [s]."""
 NOISE = 5e-4
-"""Standard deviation of what is recorded [m]."""
+"""Standard deviation of the recorded positions [m]."""
 MARKS = (2, 3, 4)
 """The nodes that carry the marks, of 0 … 4."""
 SEED = 0
@@ -32,7 +32,13 @@ stepper = EulerImplicitLinearized(h=1e-3)
 
 
 def with_material(model: Model, young: jax.Array, damping: jax.Array) -> Model:
-    """The model with another cable."""
+    """Return the model with another material of its cable.
+
+    Args:
+        model: the model.
+        young: Young's modulus [Pa].
+        damping: time constant of Kelvin–Voigt damping [s].
+    """
     (cable,) = model.families
     assert isinstance(cable, NodalFamily) and isinstance(cable.elements, CableElements)
     elements = replace(cable.elements, young=young, retardation=damping)
@@ -40,15 +46,16 @@ def with_material(model: Model, young: jax.Array, damping: jax.Array) -> Model:
 
 
 def path(logarithms: jax.Array) -> jax.Array:
-    """Places of the marks [m] at 100 Hz for 0.4 s, one after the other."""
-    other = with_material(model, *jnp.exp(logarithms))
-    _, record = rollout(other, start, stepper, steps=400, every=10)
+    """Return the positions of the marks [m] at 100 Hz for 0.4 s, one after the other."""
+    changed = with_material(model, *jnp.exp(logarithms))
+    _, record = rollout(changed, start, stepper, steps=400, every=10)
     return record.state.position[:, jnp.array([nodes[mark] for mark in MARKS])].ravel()
 
 
 @jax.jit
 def improved(logarithms: jax.Array, recorded: jax.Array) -> tuple[jax.Array, ...]:
-    """A Gauss–Newton step, the error before it [m], and the standard errors there."""
+    """Return the parameters after a Gauss–Newton step, the error before it [m], and the standard
+    errors there."""
 
     def error(logarithms: jax.Array) -> tuple[jax.Array, jax.Array]:
         off = path(logarithms) - recorded
@@ -73,9 +80,10 @@ def main() -> None:
         if error > 0.999 * before:
             break
         logarithms, before = better, error
-    (young, damping), (one, other) = jnp.exp(logarithms), deviation
+    (young, damping), (young_error, damping_error) = jnp.exp(logarithms), deviation
     print(
-        f"found E = {young:.3e} Pa ± {100 * one:.1f} %, α = {damping:.2e} s ± {100 * other:.1f} %; "
+        f"found E = {young:.3e} Pa ± {100 * young_error:.1f} %, "
+        f"α = {damping:.2e} s ± {100 * damping_error:.1f} %; "
         f"they were {TRUTH[0]:.3e} and {TRUTH[1]:.2e}"
     )
 

@@ -1,4 +1,4 @@
-"""64 hoppers under random actions: how long do they stand, and was every step solved?"""
+"""Run 64 hoppers under random actions: how long do they stand, and was every step solved?"""
 
 import jax
 

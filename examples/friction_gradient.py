@@ -1,7 +1,7 @@
 """Find friction from one slide: a recorded path with noise, whose start is not known exactly.
 
-Gauss–Newton on the way that a sliding, spinning box took: its friction, and the velocity and the
-spin it began with. What is left over says how sure the answer is. The slide ends within the
+Gauss–Newton on the path of a sliding, spinning box: its friction, and the velocity and the spin
+with which it started. The remaining error gives their standard errors. The slide ends within the
 recording, so that the derivative has to be right through the change from sliding to sticking.
 """
 
@@ -15,8 +15,8 @@ from jaxccp import Box, EulerImplicitLinearized, ModelBuilder, Plane, rollout
 TRUTH, GUESS = (0.35, 1.5, 0.5, 6.0), (0.15, 1.0, 0.0, 4.0)
 """Friction, velocity along x and y [m/s], spin [rad/s]."""
 NOISE = 1e-3
-"""Standard deviation of what is recorded, along x and y [m] and of the heading in sizes of the
-box."""
+"""Standard deviation of the recorded positions along x and y [m], and of the recorded heading times
+SIZE."""
 SIZE = 0.1
 """Half the side of the box [m]."""
 SEED = 0
@@ -29,7 +29,8 @@ stepper = EulerImplicitLinearized(h=5e-3, law="ncp")
 
 
 def path(parameters: jax.Array) -> jax.Array:
-    """At 100 Hz for 0.75 s: place [m], and SIZE times cosine and sine of half the heading."""
+    """Return the position [m] and SIZE times cosine and sine of half the heading, at 100 Hz for
+    0.75 s."""
     friction, vx, vy, spin = parameters
     shapes = replace(model.shapes, friction=model.shapes.friction.at[1].set(friction))
     state = replace(
@@ -38,13 +39,14 @@ def path(parameters: jax.Array) -> jax.Array:
         angular_velocity=start.angular_velocity.at[1, 2].set(spin),
     )
     _, record = rollout(replace(model, shapes=shapes), state, stepper, steps=150, every=2)
-    place, facing = record.state.position[:, 1, :2], record.state.quaternion[:, 1, ::3]
-    return jnp.concatenate([place, SIZE * facing], axis=1).ravel()
+    place, orientation = record.state.position[:, 1, :2], record.state.quaternion[:, 1, ::3]
+    return jnp.concatenate([place, SIZE * orientation], axis=1).ravel()
 
 
 @jax.jit
 def improved(parameters: jax.Array, recorded: jax.Array) -> tuple[jax.Array, ...]:
-    """A Gauss–Newton step, the error before it [m], and the standard errors there."""
+    """Return the parameters after a Gauss–Newton step, the error before it [m], and the standard
+    errors there."""
 
     def error(parameters: jax.Array) -> tuple[jax.Array, jax.Array]:
         off = path(parameters) - recorded

@@ -2,8 +2,8 @@
 
 The paddle is a heavy plate on three servos (height, tilts about x and y). At each apex of the ball,
 which a gust then pushes aside, Gauss–Newton finds the stroke and the tilts from which it comes back
-to the height wanted and lands in the middle of the paddle next time. What that needs is the
-derivative of the motion behind the bounce in how the paddle moves before it. Draws juggle.png.
+to the desired height and lands in the middle of the paddle next time. This needs the derivative of
+the motion after the bounce with respect to that of the paddle before it. Draws juggle.png.
 """
 
 from dataclasses import replace
@@ -28,16 +28,16 @@ from jaxccp import (
 )
 
 HEIGHT = 0.5
-"""Of the ball's centre at the apex, above where it touches the resting paddle [m]."""
+"""Height of the ball's centre at the apex, above where it touches the resting paddle [m]."""
 BOUNCES, ITERATIONS = 20, 2
 GUST = 0.15
 """Standard deviation of the velocity that the ball gains at every apex, along x and y [m/s]."""
 LIMITS = jnp.array([2.0, 0.3, 0.3])
-"""Of the stroke [m/s] and the tilts [rad]."""
+"""Limits of the stroke [m/s] and the tilts [rad]."""
 SEED = 0
 H, G, RADIUS, HALF = 4e-3, 9.81, 0.03, 0.25
 FALL = round((2 * HEIGHT / G) ** 0.5 / H)
-"""Steps from an apex to the paddle."""
+"""Number of steps from an apex to the paddle."""
 
 builder, rubber = ModelBuilder(gravity=(0, 0, -G)), Material(friction=0.3, restitution=0.8)
 carriage = builder.add_body(5.0, (0.1, 0.1, 0.1))
@@ -54,10 +54,12 @@ stepper = EulerImplicitLinearized(H, law="ncp")
 
 
 def bounced(state: State, move: jax.Array) -> tuple[State, jax.Array]:
-    """From one apex to the next, and the path of the ball.
+    """Return the state at the next apex, and the path of the ball since the last one.
 
-    ``move``: speed of the stroke [m/s], with which the paddle comes through height 0 when the ball
-    should, and the two tilts [rad].
+    Args:
+        state: state at an apex.
+        move: speed of the stroke [m/s], with which the paddle comes through height 0 when the ball
+            should, and the two tilts [rad].
     """
     time = H * (jnp.arange(2 * FALL) - FALL)
     tilts = jnp.broadcast_to(move[1:], (2 * FALL, 2))
@@ -68,8 +70,8 @@ def bounced(state: State, move: jax.Array) -> tuple[State, jax.Array]:
 
 @jax.jit
 def planned(state: State, move: jax.Array) -> jax.Array:
-    """A Gauss–Newton step towards a bounce after which the ball is at HEIGHT 2 FALL steps from now,
-    and falls into the middle from there."""
+    """Return the move after a Gauss–Newton step towards a bounce after which the ball is at HEIGHT,
+    2 FALL steps from now, and falls into the middle from there."""
 
     def off(move: jax.Array) -> tuple[jax.Array, jax.Array]:
         after, _ = bounced(state, move)
@@ -89,7 +91,7 @@ def played(state: State, move: jax.Array, gust: jax.Array) -> tuple[State, jax.A
 
 
 def juggled(bounces: int, iterations: int) -> np.ndarray:
-    """The path of the ball, without any control of the paddle where there are no iterations."""
+    """Return the path of the ball, for no iterations without any control of the paddle."""
     state, move, paths = start, jnp.array([0.35, 0.0, 0.0]), []
     gusts = GUST * np.random.default_rng(SEED).standard_normal((bounces, 2))
     for gust in gusts:

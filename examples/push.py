@@ -4,10 +4,10 @@ A ball that is driven along x and y pushes a box over the ground with friction. 
 Todorov, IROS 2012, with the Gauss–Newton Hessian) linearises all steps of a push at once with
 ``jaxccp.linearise`` and improves it with a linear feedback on ``jaxccp.difference`` of states.
 
-It starts in contact, since a ball that touches nothing has a gradient that knows nothing of the
-box. For the same reason it reaches goals that lie ahead, within the friction cone of the contact
-that it starts with, and few others: for those, draw samples first, as experiments/push_control
-does. Draws push.png.
+It starts in contact, since the gradient for a ball that touches nothing does not involve the box.
+For the same reason it reaches goals that lie ahead, within the friction cone of the contact that it
+starts with, and few others: for those, draw samples first, as experiments/push_control does. Draws
+push.png.
 """
 
 from functools import partial
@@ -49,31 +49,44 @@ stepper = EulerImplicitLinearized(2e-2, law="ncp")
 
 GOAL, STEPS, ITERATIONS = (0.3, 0.1), 60, 6
 SHARES = 0.5 ** jnp.arange(6)
-"""Of the step that the linear model suggests: all are tried, the best is taken."""
+"""Fractions of the step that the linear model suggests: all are tried, the best is taken."""
 
 
 def residuals(state: State, control: jax.Array, weight: jax.Array, goal: jax.Array) -> jax.Array:
-    """What shall be small: the way to the goal, the control, and the distance of the ball from the
-    box, so that it does not leave for good."""
+    """Return the residuals of a step: position error, control, and distance of the ball from the
+    box, which keeps the ball close.
+
+    Args:
+        state: state after the step.
+        control: velocity command of the ball [m/s], shape (2,).
+        weight: weight of the position error.
+        goal: goal of the box [m], shape (2,).
+    """
     place = state.position[:, :2]
-    near = 0.05 * (place[ball] - place[box])
-    return jnp.concatenate([weight * (place[box] - goal), 0.05 * control, near])
+    approach = 0.05 * (place[ball] - place[box])
+    return jnp.concatenate([weight * (place[box] - goal), 0.05 * control, approach])
 
 
 def weights(steps: int) -> jax.Array:
-    """Of the way to the goal: most at the end."""
+    """Return the weights of the position error: the last step has the largest."""
     return jnp.ones(steps).at[-1].set(30.0)
 
 
 def cost(states: State, controls: jax.Array, goal: jax.Array) -> jax.Array:
-    """Of a push, with the states after each step."""
+    """Return the cost of a push.
+
+    Args:
+        states: states after each step.
+        controls: velocity commands of the steps [m/s].
+        goal: goal of the box [m], shape (2,).
+    """
     every = jax.vmap(residuals, (0, 0, 0, None))
     return 0.5 * jnp.sum(every(states, controls, weights(len(controls)), goal) ** 2)
 
 
 @jax.jit
 def pushed(state: State, controls: jax.Array) -> State:
-    """States before the first step and after each."""
+    """Return the states before the first step and after each."""
     path = rollout(model, state, stepper, len(controls), controls=controls)[1].state
     return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, path)
 
@@ -82,7 +95,13 @@ def pushed(state: State, controls: jax.Array) -> State:
 def improved(
     states: State, controls: jax.Array, goal: jax.Array
 ) -> tuple[State, jax.Array, jax.Array]:
-    """An iteration: a better push, its controls and its cost."""
+    """Return a better push after one iteration, its controls and its cost.
+
+    Args:
+        states: states before the first step and after each.
+        controls: velocity commands of the steps [m/s].
+        goal: goal of the box [m], shape (2,).
+    """
     before = jax.tree.map(lambda leaf: leaf[:-1], states)
     after = jax.tree.map(lambda leaf: leaf[1:], states)
     lines = jax.vmap(partial(linearise, model, stepper=stepper))(before, controls)
@@ -96,15 +115,16 @@ def improved(
     rx, ru = jax.vmap(partial(jax.jacfwd(off, (0, 1)), still))(controls, after, weight)
 
     def backwards(value: tuple, step: tuple) -> tuple[tuple, tuple]:
-        """Gradient and Hessian of the cost to come, from after a step to before it."""
+        """Return gradient and Hessian of the remaining cost before a step, from those after it, and
+        the step's shift and feedback."""
         (gradient, hessian), (A, B, r, rx, ru) = value, step
         gradient, hessian, cross = gradient + rx.T @ r, hessian + rx.T @ rx, rx.T @ ru
         inverse = jnp.linalg.inv(B.T @ hessian @ B + ru.T @ ru + B.T @ cross + cross.T @ B)
         feedback = -inverse @ (B.T @ hessian + cross.T) @ A
         shift = -inverse @ (B.T @ gradient + ru.T @ r)
-        closed = A.T @ hessian @ (A + B @ feedback) + A.T @ cross @ feedback
+        curvature = A.T @ hessian @ (A + B @ feedback) + A.T @ cross @ feedback
         slope = A.T @ (gradient + (hessian @ B + cross) @ shift)
-        return (slope, closed), (shift, feedback)
+        return (slope, curvature), (shift, feedback)
 
     value, steps = (
         (jnp.zeros_like(still), jnp.zeros_like(lines.A[0])),
@@ -114,20 +134,20 @@ def improved(
 
     def tried(share: jax.Array) -> tuple[jax.Array, State, jax.Array]:
         def step(carry, plan):
-            known, control, shift, feedback = plan
-            control = control + share * shift + feedback @ difference(model, known, carry.state)
+            reference, control, shift, feedback = plan
+            control = control + share * shift + feedback @ difference(model, reference, carry.state)
             carry, _ = stepper.advance(model, carry, None, control)
             return carry, (carry.state, control)
 
         first = jax.tree.map(lambda leaf: leaf[0], states)
         plan = (before, controls, shift, feedback)
         _, (path, better) = jax.lax.scan(step, stepper.init(model, first), plan)
-        path = jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), first, path)
+        path = jax.tree.map(lambda head, rest: jnp.concatenate([head[None], rest]), first, path)
         return cost(jax.tree.map(lambda leaf: leaf[1:], path), better, goal), path, better
 
-    costs, paths, found = jax.vmap(tried)(jnp.append(SHARES, 0.0))
+    costs, paths, candidates = jax.vmap(tried)(jnp.append(SHARES, 0.0))
     best = jnp.argmin(costs)
-    return jax.tree.map(lambda leaf: leaf[best], paths), found[best], costs[best]
+    return jax.tree.map(lambda leaf: leaf[best], paths), candidates[best], costs[best]
 
 
 def main() -> None:
@@ -148,8 +168,10 @@ def draw(states: State) -> None:
     corners = HALF * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
     for k in np.linspace(0, STEPS, 6).astype(int):
         w, _, _, z = np.asarray(states.quaternion[k, box])
-        turn = 2 * np.arctan2(z, w)
-        rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        heading = 2 * np.arctan2(z, w)
+        rotation = np.array(
+            [[np.cos(heading), -np.sin(heading)], [np.sin(heading), np.cos(heading)]]
+        )
         place = np.asarray(states.position[k, :, :2])
         axes.add_patch(Polygon(corners @ rotation.T + place[box], fill=False, ec="C0"))
         axes.add_patch(Circle(tuple(place[ball]), RADIUS, color="C1", alpha=0.5))

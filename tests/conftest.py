@@ -1,4 +1,5 @@
-"""Settings and fixtures for every test: float64, one compilation cache, the shared data sets."""
+"""Provide settings and fixtures for every test: float64, one compilation cache, the shared data
+sets."""
 
 import gc
 import itertools
@@ -48,7 +49,7 @@ gc.set_threshold(100_000, 50, 100)
 # commands they start. Keys have the versions of jax and the processor's features.
 PROGRAMS = user_cache_path("jaxccp") / "tests"
 OUTDATED = 14
-"""Days after which a program is compiled anew, so that the folder does not grow for ever."""
+"""Days after which a cached program is deleted, so that the folder does not grow for ever."""
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
@@ -110,15 +111,15 @@ DEAREST = (
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 15_000
-"""Every compiled program holds some; Linux allows a process 65 530 of them, and with 30 000 a
-worker has 7 GB of programs."""
+"""Number of memory maps above which compiled programs are dropped. Every program holds some; Linux
+allows a process 65 530 of them, and with 30 000 a worker has 7 GB of programs."""
 _tests = itertools.count()
 
 
 @pytest.fixture(autouse=True)
 def room_for_programs() -> Iterator[None]:
-    """Forgets compiled programs before there are more than the system can map; those that are
-    still wanted come back from the cache on disk."""
+    """Drop compiled programs before there are more than the system can map; those that are still
+    needed come back from the cache on disk."""
     yield
     if next(_tests) % 10 == 0 and MAPS.exists():
         with MAPS.open() as maps:
@@ -129,7 +130,8 @@ def room_for_programs() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The order in which xdist deals out groups is that of the tests, not their number."""
+    """Delete outdated programs, and make xdist deal out groups in the order of the tests, not by
+    their number."""
     assert all((ROOT / "tests" / file).is_file() for file in DEAREST)
     if not hasattr(config, "workerinput"):
         for program in PROGRAMS.glob("*"):
@@ -142,9 +144,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a file share programs and results, so that one worker has them all, unless they
-    share more with tests of other files and have a group of their own. The dearest files come
-    first, then those of most tests."""
+    """Sort the tests and group those of a file on one worker, since they share programs and
+    results.
+
+    Tests that share more with tests of other files keep a group of their own. The most expensive
+    files come first, then those of most tests.
+    """
     tests = Counter(item.path for item in items)
 
     def place(item: pytest.Item) -> tuple[int, int]:
@@ -160,7 +165,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def optimised() -> Iterator[None]:
-    """For what runs longer than it compiles."""
+    """Switch XLA's optimisations on, for tests that run longer than they compile."""
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", True)
@@ -168,10 +173,11 @@ def optimised() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Folder of the real data sets: $JAXCCP_DATA, else ../shared/data beside the checkout.
+    """Return the folder of the real data sets: $JAXCCP_DATA, else ../shared/data beside the
+    checkout.
 
-    They are not part of the repository, so a test that needs them is skipped where they are
-    absent; a $JAXCCP_DATA that names no folder is a mistake and fails.
+    They are not part of the repository, so a test that needs them is skipped where they are absent;
+    a $JAXCCP_DATA that names no folder is a mistake and fails.
     """
     named = os.environ.get("JAXCCP_DATA")
     folder = Path(named) if named else ROOT.parent / "shared" / "data"

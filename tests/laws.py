@@ -1,4 +1,4 @@
-"""Both laws as a test's parameter, the convex one beyond CI's time."""
+"""Provide both contact laws as a test's parameter, the convex one only in long runs."""
 
 import pytest
 

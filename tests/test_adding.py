@@ -1,4 +1,4 @@
-"""What docs/adding.md says of each family: one thing of each kind, added as it says, works."""
+"""Check docs/adding.md: one thing of each kind, added as it describes, works."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -43,7 +43,7 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class Pill:
-    """A ball that claims to be a shape of its own."""
+    """A ball that is registered as a shape of its own."""
 
     radius: float
     kind: ClassVar[str] = "pill"
@@ -71,7 +71,7 @@ def pill(monkeypatch: pytest.MonkeyPatch) -> type[Pill]:
 
 
 def test_a_shape(pill: type[Pill]) -> None:
-    """It lies on the floor at its radius, carries a ball, and is drawn."""
+    """An added shape lies on the floor at its radius, carries a ball, and is drawn."""
     builder = ModelBuilder()
     builder.add_shape(WORLD, Plane())
     builder.add_solid(pill(0.1), 1.0, position=(0.0, 0.0, 0.1), name="pill")
@@ -98,9 +98,9 @@ def test_whatever_has_to_know_all_shapes_knows(kind: str) -> None:
     assert kind in ZONES or kind in special, "add what is within it to jaxccp/sensors/zone.py"
     ground = ("plane", "height_field")
     assert kind in cores.CORES or kind in ground, "add its core to jaxccp/collision/cores.py"
-    for other in SHAPES:
-        if not (kind in ground and other in ground):
-            pairs.lookup(kind, other)
+    for partner in SHAPES:
+        if not (kind in ground and partner in ground):
+            pairs.lookup(kind, partner)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ class PinInSlot:
 
 
 def test_a_joint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under gravity along its slot a body slides freely; its pin does not turn."""
+    """An added joint lets its body slide freely under gravity along its slot; its pin does not
+    turn."""
     monkeypatch.setitem(JOINTS, "pin-in-slot", PinInSlot)
     builder = ModelBuilder(gravity=(GRAVITY, 0.0, 0.0))
     body = builder.add_body(1.0, 0.01 * np.eye(3))
@@ -129,7 +130,8 @@ def test_a_joint(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def catch(step: Step) -> Rows:
-    """Rows λ ≥ 0 ⟂ q̇⁺ + (q − lower − 0.2)/h ≥ 0: a second stop, 0.2 m before the lower limit."""
+    """Return rows λ ≥ 0 ⟂ q̇⁺ + (q − lower − 0.2)/h ≥ 0: a second stop, 0.2 m before the lower
+    limit."""
     index = step.model.topology.linkage.lower
     gap = step.coordinate[index] - step.model.axes.lower[index] - 0.2
     zero = jnp.zeros_like(gap)
@@ -146,9 +148,9 @@ def catch(step: Step) -> Rows:
     ids=lambda stepper: type(stepper).__name__,
 )
 def test_a_family_of_rows(stepper: Stepper, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What slides down comes to rest on the second stop, which bears its weight."""
-    along = RowFamily(lambda linkage: linkage.lower, lambda _: True, impulsive=True)
-    monkeypatch.setitem(FAMILIES, "catch", along)
+    """A body that slides down comes to rest on the second stop, which bears its weight."""
+    stop_rows = RowFamily(lambda linkage: linkage.lower, lambda _: True, impulsive=True)
+    monkeypatch.setitem(FAMILIES, "catch", stop_rows)
     monkeypatch.setitem(ROWS, "catch", catch)
     builder = ModelBuilder(gravity=(0.0, 0.0, -GRAVITY))
     body = builder.add_body(3.0, 0.01 * np.eye(3))
@@ -162,7 +164,7 @@ def test_a_family_of_rows(stepper: Stepper, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def ball(**settings: object) -> tuple[jaxccp.Model, State]:
-    """A ball of 2 kg in free fall."""
+    """Return a ball of 2 kg in free fall."""
     builder = ModelBuilder(**settings)  # type: ignore[arg-type]
     builder.add_solid(Sphere(0.1), 2.0, position=(0.0, 0.0, 1.0), name="ball")
     return builder.build()
@@ -175,12 +177,18 @@ def test_a_force(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(forces, "FORCES", (*forces.FORCES, wind))
     model, state = ball()
-    found = accelerations(model, state).body[1]
-    np.testing.assert_allclose(found, [1.5, 0, -GRAVITY, 0, 0, 0], atol=1e-6)
+    acceleration = accelerations(model, state).body[1]
+    np.testing.assert_allclose(acceleration, [1.5, 0, -GRAVITY, 0, 0, 0], atol=1e-6)
 
 
-def pushed(actuator: jaxccp.Actuator, stepper: Stepper, control: float) -> State:
-    """Return the state of 2 kg on a slide after 50 steps under a constant control."""
+def driven(actuator: jaxccp.Actuator, stepper: Stepper, control: float) -> State:
+    """Return the state of 2 kg on a slide after 50 steps under a constant control.
+
+    Args:
+        actuator: actuator of the slide.
+        stepper: the stepper.
+        control: value of the control.
+    """
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
     body = builder.add_solid(Sphere(0.1), 2.0)
     builder.add_joint(Prismatic((1.0, 0.0, 0.0)), WORLD, body, name="slide")
@@ -190,18 +198,18 @@ def pushed(actuator: jaxccp.Actuator, stepper: Stepper, control: float) -> State
 
 
 def test_an_actuator() -> None:
-    """Any function that returns an Actuator: here a motor behind a worm gear."""
+    """Any function that returns an Actuator defines one: here a motor behind a worm gear."""
 
     def worm_drive(ratio: float, efficiency: float) -> jaxccp.Actuator:
         return jaxccp.Actuator(gain=efficiency, gear=ratio)
 
-    state = pushed(worm_drive(40.0, 0.25), STEPPERS["euler"](1e-2), 0.2)
+    state = driven(worm_drive(40.0, 0.25), STEPPERS["euler"](1e-2), 0.2)
     np.testing.assert_allclose(state.velocity[1, 0], 0.5 * 40.0 * 0.25 * 0.2 / 2.0, rtol=1e-5)
 
 
 @pytest.mark.parametrize("stepper", ["euler", "hht"])
 def test_dynamics_of_activations(stepper: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ȧ = u / 4, to which the mechanism adds what it makes of a force a."""
+    """Added dynamics ȧ = u / 4 are integrated, and the mechanism moves under the force a."""
 
     def quarter(a, u, t, _):
         return a + 0.25 * t * u
@@ -209,7 +217,7 @@ def test_dynamics_of_activations(stepper: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(DYNAMICS, "quarter", Dynamics(quarter, quarter, False))
     h, time = 1e-2, 0.5
     motor = jaxccp.Actuator(activation=jaxccp.Activation("quarter"))
-    state = pushed(motor, STEPPERS[stepper](h), 8.0)
+    state = driven(motor, STEPPERS[stepper](h), 8.0)
     assert state.activation is not None
     np.testing.assert_allclose(state.activation, [0.25 * 8.0 * time], rtol=1e-6)
     # Euler's force is that of the start of a step.
@@ -218,8 +226,8 @@ def test_dynamics_of_activations(stepper: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_flexible_element(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A beam of the fifth order along its axis: a cantilever sinks by q L⁴/(8 E I) under its
-    weight."""
+    """An added beam of the fifth order along its axis works: a cantilever sinks by q L⁴/(8 E I)
+    under its own weight."""
     toy = ancf.Shape(
         name="beam_toy",
         monomials="1 x y z xy xz x2 x2y x2z x3 x4 x5",
@@ -234,15 +242,15 @@ def test_a_flexible_element(monkeypatch: pytest.MonkeyPatch) -> None:
     model, state = builder.build()
     rest = jaxccp.equilibrium(model, state).state
     tip = model.topology.body("beam.4")
-    weight, bending = density * 0.05**2 * GRAVITY, young * 0.05**4 / 12
+    weight, stiffness = density * 0.05**2 * GRAVITY, young * 0.05**4 / 12
     sag = state.position[tip, 2] - rest.position[tip, 2]
     np.testing.assert_allclose(state.position[tip], [1.0, 0.0, 0.0], atol=1e-9)
-    np.testing.assert_allclose(sag, weight / (8 * bending), rtol=2e-2)
+    np.testing.assert_allclose(sag, weight / (8 * stiffness), rtol=2e-2)
 
 
 def test_a_law_of_soft_solids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice as stiff as St. Venant's and Kirchhoff's: 2 V (3 μ + 9/2 λ) e² at a stretch by s in
-    all directions, e = (s² − 1)/2."""
+    """An added law twice as stiff as St. Venant's and Kirchhoff's has the energy of theory: 2 V (3
+    μ + 9/2 λ) e² at a stretch by s in all directions, e = (s² − 1)/2."""
 
     @jax.tree_util.register_dataclass
     @dataclass(frozen=True)
@@ -266,7 +274,7 @@ def test_a_law_of_soft_solids(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True)
 class Drop(Stepper):
-    """Free fall of all bodies, exactly; nothing else acts."""
+    """A stepper for exact free fall of all bodies; nothing else acts."""
 
     h: float = 1e-2
 
@@ -327,7 +335,7 @@ def test_a_broad_phase(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_law_of_smooth_contact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ball on a spring of 200 N/m that lies 20 N deep in it is at rest."""
+    """A ball of 20 N on an added law, a spring of 200 N/m, rests at a depth of 0.1 m."""
 
     def soft(contacts) -> Coefficients:
         k = jnp.full_like(contacts.overlap, 200.0)
@@ -352,7 +360,8 @@ def test_a_scene(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_parameter_to_identify() -> None:
-    """Any number of a model, by its path: here gravity from a fall of half a second."""
+    """Any number of a model is identified by its path: here gravity from a fall of half a
+    second."""
     body = '<body name="ball" pos="0 0 1"><freejoint/><geom size="0.1"/></body>'
     loaded = jaxccp.load(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
     time = np.linspace(0.0, 0.5, 26)

@@ -1,4 +1,5 @@
-"""README and docs are true: code prints what they say, what they name and link to is there."""
+"""Check that README and docs are true: code prints what they say, and what they name and link to
+exists."""
 
 import re
 import shlex
@@ -35,7 +36,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 def blocks() -> list:
-    """Every python block that is followed by its output."""
+    """Return every python block that is followed by its output."""
     return [
         pytest.param(code, output, id=f"{page.stem}-{index}")
         for page in PAGES
@@ -44,7 +45,7 @@ def blocks() -> list:
 
 
 def slug(heading: str) -> str:
-    """The anchor that a heading gets."""
+    """Return the anchor of a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
 
 
@@ -68,8 +69,8 @@ def test_named_files_and_names_exist(page: Path) -> None:
     for path in PATH.findall(text):
         assert PLACEHOLDER in path or (ROOT / path).exists(), f"{page.name} names {path}"
     for path in MODULE.findall(text):
-        found = any((folder / path).exists() for folder in (ROOT, ROOT / "jaxccp"))
-        assert PLACEHOLDER in path or found, f"{page.name} names {path}"
+        present = any((folder / path).exists() for folder in (ROOT, ROOT / "jaxccp"))
+        assert PLACEHOLDER in path or present, f"{page.name} names {path}"
     for name in DOTTED.findall(text):
         # A module may be the adapter of a package that is not there for this Python.
         if not (ROOT / name.replace(".", "/")).with_suffix(".py").exists():
@@ -91,14 +92,20 @@ def test_every_python_block_is_run() -> None:
 def test_code_prints_what_it_says(
     code: str, output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In JAX's default precision, as a reader would run it."""
+    """Code prints what the page says, in JAX's default precision, as a reader would run it.
+
+    Args:
+        code: the python block.
+        output: the text block after it.
+        capsys: captured output.
+    """
     with jax.enable_x64(False):
         exec(compile(code, "<docs>", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out == output
 
 
 def test_readme_commands_find_their_files() -> None:
-    """Those of a fresh clone, or what an earlier command has written to its --out."""
+    """Commands name files of a fresh clone, or what an earlier command has written to its --out."""
     written: list[str] = []
     commands = [
         shlex.split(line.removeprefix("$ "), comments=True)
@@ -116,8 +123,8 @@ def test_readme_commands_find_their_files() -> None:
     for command in commands:
         for word in command[2:]:
             if word.endswith((".npz", ".json", ".xml", ".urdf")):
-                there = (ROOT / word).exists() or word.startswith(tuple(written))
-                assert there, f"{shlex.join(command)}: no {word} in a fresh clone"
+                available = (ROOT / word).exists() or word.startswith(tuple(written))
+                assert available, f"{shlex.join(command)}: no {word} in a fresh clone"
         written += [f"{command[command.index('--out') + 1]}/"] if "--out" in command else []
 
 
@@ -131,30 +138,31 @@ def test_the_quick_part_names_files_that_are_there() -> None:
 
 @pytest.mark.parametrize("command", [simulate, solve, identify])
 def test_readme_tells_the_defaults(command: Callable) -> None:
-    """``simulate`` chooses its solver by what it is given; its help says so."""
+    """README gives the defaults of each command; ``simulate`` chooses its solver by its input, as
+    its help says."""
     row = re.compile(rf"^\| `{command.__name__}[^`]*` \| `(\w+)` \| `([\w-]+)`.*? \| (\d+)", re.M)
-    told = row.findall(README.read_text(encoding="utf-8"))
+    rows = row.findall(README.read_text(encoding="utf-8"))
     defaults = {n: p.default for n, p in signature(command).parameters.items()}
-    assert told
-    for law, solver, bits in told:
+    assert rows
+    for law, solver, bits in rows:
         assert (law, int(bits)) == (defaults["law"], defaults["precision"])
         assert solver == defaults["solver"] or command is simulate
     if command is simulate:
-        assert [solver for _, solver, _ in told] == ["apgd", "gradient-newton"]
+        assert [solver for _, solver, _ in rows] == ["apgd", "gradient-newton"]
 
 
 @pytest.mark.slow
 def test_readme_solves_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same lines, apart from timings and what rounding can change."""
+    """The command prints the lines of README, apart from timings and what rounding can change."""
     monkeypatch.chdir(ROOT)
     [(command, output)] = SOLVED.findall(README.read_text(encoding="utf-8"))
     result = CliRunner().invoke(app, [*shlex.split(command), "--cache", "off"])
     assert result.exit_code == 0, result.output
 
-    def told(text: str) -> list[list[str]]:
+    def converged(text: str) -> list[list[str]]:
         return [line.split()[:3] for line in text.splitlines() if " converged " in line]
 
-    assert told(result.stdout) == told(output) != []
+    assert converged(result.stdout) == converged(output) != []
 
 
 def test_every_public_name_is_listed() -> None:

@@ -1,4 +1,4 @@
-"""The examples of gradients through contact find what they look for."""
+"""Check that the examples of gradients through contact find their solutions."""
 
 import jax
 import jax.numpy as jnp
@@ -56,21 +56,25 @@ def test_a_push_gets_better() -> None:
 
 
 @jax.jit
-def moved(at: jax.Array, way: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The path of the cable, and its derivative."""
+def path_and_slope(at: jax.Array, direction: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the path of the cable, and its derivative in a direction."""
     from examples.cable_stiffness import path
 
-    return jax.jvp(path, (at,), (way,))
+    return jax.jvp(path, (at,), (direction,))
 
 
 def test_the_gradient_of_a_cable_is_that_of_central_differences() -> None:
-    """Of all places by Young's modulus and damping, to 1e-6 of the largest."""
+    """Derivatives of all positions in Young's modulus and damping match central differences to 1e-6
+    of the largest."""
     from examples.cable_stiffness import GUESS
 
     at, step = jnp.log(jnp.array(GUESS)), 1e-5
-    for way in jnp.eye(2):
-        _, slope = moved(at, way)
-        central = (moved(at + step * way, way)[0] - moved(at - step * way, way)[0]) / (2 * step)
+    for direction in jnp.eye(2):
+        _, slope = path_and_slope(at, direction)
+        central = (
+            path_and_slope(at + step * direction, direction)[0]
+            - path_and_slope(at - step * direction, direction)[0]
+        ) / (2 * step)
         assert jnp.abs(central).max() > 1e-3
         np.testing.assert_allclose(slope, central, atol=1e-6 * float(jnp.abs(central).max()))
 
@@ -78,7 +82,7 @@ def test_the_gradient_of_a_cable_is_that_of_central_differences() -> None:
 def test_a_cable_is_found_within_its_error() -> None:
     from examples.cable_stiffness import GUESS, NOISE, TRUTH, improved
 
-    clean, _ = moved(jnp.log(jnp.array(TRUTH)), jnp.zeros(2))
+    clean, _ = path_and_slope(jnp.log(jnp.array(TRUTH)), jnp.zeros(2))
     recorded = clean + NOISE * jax.random.normal(jax.random.key(1), clean.shape)
     logarithms = jnp.log(jnp.array(GUESS))
     for _ in range(8):

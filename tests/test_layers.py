@@ -1,4 +1,5 @@
-"""Imports point down the layers: each module may import its own layer and those below it."""
+"""Check that imports point down the layers: each module may import its own layer and those below
+it."""
 
 import ast
 from collections.abc import Iterator
@@ -24,15 +25,21 @@ FORBIDDEN = {
 
 
 def layer_of(name: str) -> str:
-    """Layer of a dotted name: its first component under the package, if that is a layer."""
+    """Return the layer of a dotted name: its first component under the package, if that is a
+    layer."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 and parts[1] in LAYERS else ROOT
 
 
 def imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
-    """Line and full dotted name of every name imported, wherever in the module it stands.
+    """Yield line and full dotted name of every name imported, wherever in the module it stands.
 
     `from a import b` gives `a.b`, whether b is a module or not; relative imports are resolved.
+
+    Args:
+        tree: the parsed module.
+        module: dotted name of the module.
+        is_package: whether the module is a package's ``__init__``.
     """
     package = module.split(".") if is_package else module.split(".")[:-1]
     for node in ast.walk(tree):
@@ -46,40 +53,44 @@ def imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[i
 
 
 def offenders(source: str, path: str) -> list[str]:
-    """`path:line: what is wrong` for each import that does not point down.
+    """Return `path:line: what is wrong` for each import that does not point down.
 
     `path` is relative to the package's parent, as in `jaxccp/ccp/solvers/apgd.py`.
     """
     parts = list(Path(path).with_suffix("").parts)
     is_package = parts[-1] == "__init__"
     module = ".".join(parts[:-1] if is_package else parts)
-    own = ROOT if module == PACKAGE else parts[1]
-    if own not in LAYERS:
-        return [f"{path}:1: '{own}' is no layer: move it into one, or give it a place in LAYERS"]
-    found = []
+    layer = ROOT if module == PACKAGE else parts[1]
+    if layer not in LAYERS:
+        return [f"{path}:1: '{layer}' is no layer: move it into one, or give it a place in LAYERS"]
+    violations = []
     for line, name in imports(ast.parse(source, path), module, is_package):
         if name.split(".")[0] != PACKAGE:
             continue
-        other = layer_of(name)
-        banned = FORBIDDEN.get(own)
-        if LAYERS.index(other) > LAYERS.index(own):
-            found.append(f"{path}:{line}: layer '{own}' imports {name} of layer '{other}' above it")
+        target = layer_of(name)
+        banned = FORBIDDEN.get(layer)
+        if LAYERS.index(target) > LAYERS.index(layer):
+            violations.append(
+                f"{path}:{line}: layer '{layer}' imports {name} of layer '{target}' above it"
+            )
         elif banned and f"{name}.".startswith(f"{banned}."):
-            found.append(f"{path}:{line}: layer '{own}' imports {name}: it must know no solver")
-    return found
+            violations.append(
+                f"{path}:{line}: layer '{layer}' imports {name}: it must know no solver"
+            )
+    return violations
 
 
 def test_imports_point_down() -> None:
     modules = sorted(SOURCE.rglob("*.py"))
     assert modules, f"no module found under {SOURCE}"
-    found = [
+    violations = [
         offender
         for module in modules
         for offender in offenders(
             module.read_text(encoding="utf-8"), module.relative_to(SOURCE.parent).as_posix()
         )
     ]
-    assert not found, "imports must point down the layers:\n" + "\n".join(found)
+    assert not violations, "imports must point down the layers:\n" + "\n".join(violations)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
-"""Programs as users have them, optimised and by XLA's own choice of code generator, give what the
-quickly compiled ones of the tests give."""
+"""Check that programs compiled as users have them give what the tests' quickly compiled ones give.
+
+Users have optimised programs and XLA's own choice of code generator.
+"""
 
 import json
 import os
@@ -27,8 +29,8 @@ print(json.dumps([part.tolist() for part in fall()]))
 
 
 def fall() -> tuple[jax.Array, jax.Array]:
-    """Two balls land and slide, under the default law and solver: where they end, and
-    the derivative of the last one's place with respect to the first velocity."""
+    """Return where two balls that land and slide end, under the default law and solver, and the
+    derivative of the last one's position with respect to the first velocity."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     ball = Sphere(0.05)
@@ -38,8 +40,8 @@ def fall() -> tuple[jax.Array, jax.Array]:
     stepper = EulerImplicitLinearized(2e-3)
 
     def end(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
-        moved = replace(start, velocity=start.velocity.at[1:, 0].add(speed))
-        final, _ = rollout(model, moved, stepper, STEPS)
+        started = replace(start, velocity=start.velocity.at[1:, 0].add(speed))
+        final, _ = rollout(model, started, stepper, STEPS)
         return final.position[2, 0], final.position
 
     slope, place = jax.jit(jax.grad(end, has_aux=True))(jnp.zeros(()))

@@ -1,4 +1,4 @@
-"""results.md from the outcomes."""
+"""Write results.md, the tables of the outcomes of all solves."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -12,19 +12,22 @@ TITLES = {
     (32, "ccp"): "The convex law, float32",
 }
 GOALS = {64: (1e-6, 1e-9), 32: (1e-4,)}
-"""Relative residuals that are counted."""
+"""Relative residuals to reach, by precision; the outcomes at or below each are counted."""
 
 
 def by_solver(rows: list[Outcome]) -> dict[str, list[Outcome]]:
-    found = defaultdict(list)
+    grouped = defaultdict(list)
     for row in rows:
         if row.status != "refused":
-            found[row.solver].append(row)
-    return found
+            grouped[row.solver].append(row)
+    return grouped
 
 
 def overview(rows: list[Outcome], goals: tuple[float, ...]) -> str:
-    """A line per solver; the references' own errors are in the velocities, too."""
+    """Return a Markdown table with one line per solver.
+
+    The velocity errors contain the errors of the references themselves.
+    """
     counted = " | ".join(f"to {goal:.0e}" for goal in goals)
     lines = [
         f"| solver | takes | {counted} | iterations, median | most | velocity error, 95 % below | "
@@ -48,30 +51,33 @@ def _share(hits: list[bool]) -> str:
 
 
 def _bound(errors: list[float]) -> str:
-    known = np.array([error for error in errors if np.isfinite(error)])
-    return f"{np.quantile(known, 0.95, method='higher'):.0e}" if len(known) else "–"
+    finite = np.array([error for error in errors if np.isfinite(error)])
+    return f"{np.quantile(finite, 0.95, method='higher'):.0e}" if len(finite) else "–"
 
 
 def left(rows: list[Outcome], goals: tuple[float, ...]) -> str:
-    """The problems that some solver has not brought to a goal, and how far it came."""
-    missed = defaultdict(list)
+    """Return a list of the solves that missed the strictest goal or were refused, by problem."""
+    short = defaultdict(list)
     for row in rows:
         if row.status == "refused":
-            missed[row.problem, row.rows].append(f"{row.solver} does not take it")
+            short[row.problem, row.rows].append(f"{row.solver} does not take it")
         elif not row.residual <= min(goals):
-            missed[row.problem, row.rows].append(f"{row.solver} {row.residual:.0e} ({row.status})")
+            short[row.problem, row.rows].append(f"{row.solver} {row.residual:.0e} ({row.status})")
     lines = [
-        f"- {problem}, {size} rows: {', '.join(who)}" for (problem, size), who in missed.items()
+        f"- {problem}, {size} rows: {', '.join(who)}" for (problem, size), who in short.items()
     ]
     return "\n".join(lines) or "- nothing"
 
 
 def with_reference(rows: list[Outcome], goals: tuple[float, ...]) -> str:
-    """What is asked for under Coulomb's law: of the problems that another solver has solved."""
-    known = by_solver([row for row in rows if row.reference])
+    """Return how many of the problems with a reference each solver brings to the first goal.
+
+    The references for Coulomb's law are solutions of another solver.
+    """
+    groups = by_solver([row for row in rows if row.reference])
     shares = ", ".join(
         f"`{name}` {sum(row.residual <= goals[0] for row in mine)} of {len(mine)}"
-        for name, mine in known.items()
+        for name, mine in groups.items()
     )
     return f"Of the problems with a reference for this law, to {goals[0]:.0e}: {shares}."
 
@@ -84,20 +90,20 @@ def write_report(rows: list[Outcome], folder: Path) -> None:
         if not mine:
             continue
         mine.sort(key=lambda row: row.rows)
-        known = f"{with_reference(mine, goals)}\n\n" if law == "ncp" else ""
+        summary = f"{with_reference(mine, goals)}\n\n" if law == "ncp" else ""
         sections.append(
             f"""## {title}
 
 {overview(mine, goals)}
 
-{known}Not brought to {min(goals):.0e}:
+{summary}Not brought to {min(goals):.0e}:
 
 {left(mine, goals)}"""
         )
     count = len({row.problem for row in rows})
     text = "\n\n".join(sections)
     notes = folder / "notes.md"
-    said = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
+    remarks = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (folder / "results.md").write_text(
         f"""# Accuracy on {count} recorded contact problems
 
@@ -111,7 +117,7 @@ and objectives are compared with the references of the convex law, for what reac
 a reference may be the coarser of the two, so only what an objective lies above its is an error.
 Iterations are those to the tolerance of config.toml.
 
-{said}{text}
+{remarks}{text}
 """,
         encoding="utf-8",
     )

@@ -1,13 +1,13 @@
-"""How near each solver comes to the references of recorded contact problems.
+"""Measure how accurately each solver reproduces the references of recorded contact problems.
 
     python experiments/accuracy/run.py PROBLEMS_DIR [--jobs 2]
 
 PROBLEMS_DIR holds npz files in the layouts of ``jaxccp solve``, in any subfolders, with reference
 solutions, and ``judge.py``, which scores multipliers in numpy and scipy and is no part of jaxccp.
-Every solve begins at zero and ends at a relative residual a little below what is asked of it or at
-a limit of iterations (config.toml); nothing is timed. Outcomes go to results.csv as they come; a
-run goes on where the last one stopped. In the end, or with ``--report`` alone, results.md is made,
-the remarks of notes.md included.
+Every solve begins at zero and ends at a relative residual a little below the goal or at a limit of
+iterations (config.toml); nothing is timed. Each outcome is appended to results.csv at once; a run
+that was interrupted resumes where it stopped. At the end, or with ``--report`` alone, results.md is
+written, the remarks of notes.md included.
 """
 
 import argparse
@@ -29,11 +29,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
 class Task:
+    """One solve: a problem file, a precision [bits], a contact law, a solver and its limits."""
+
     path: Path
     precision: int
     law: str
@@ -44,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row of results.csv; errors are relative, nan where there is nothing to compare with."""
+    """A row of results.csv; errors are relative, and nan where there is no reference."""
 
     problem: str
     rows: int
@@ -54,12 +56,12 @@ class Outcome:
     status: str
     iterations: int
     residual: float
-    """Under the law asked for, over max‖r_c‖."""
+    """Residual under the law of the solve, divided by max‖r_c‖."""
     velocity: float
-    """Largest difference from the reference of the convex law, over the largest velocity there or
-    at zero impulse."""
+    """Largest difference from the reference of the convex law, divided by the largest velocity of
+    the reference or at zero impulse."""
     objective: float
-    """What the objective exceeds the reference's by."""
+    """Excess of the objective over that of the reference."""
     reference: bool
     """Whether the file has a reference for the law."""
     note: str
@@ -96,42 +98,49 @@ def solved(task: Task, folder: Path) -> Outcome:
     who = (task.path.stem, item.problem.cones.rows, task.precision, task.law, task.solver)
     law: ccp.Law = "ncp" if task.law == "ncp" else "ccp"
     with np.load(task.path) as file:
-        known = "lam_ccp" in file or "gamma_ref" in file
+        referenced = "lam_ccp" in file or "gamma_ref" in file
         if task.law == "ncp":
-            known = bool(file["ncp_ok"]) if "ncp_ok" in file else False
+            referenced = bool(file["ncp_ok"]) if "ncp_ok" in file else False
     try:
         solution = jax.jit(lambda p: ccp.solve(p, solver, law=law, stop=stop))(item.problem)
     except ValueError as error:
         why = " ".join(str(error).split())
-        return Outcome(*who, "refused", 0, np.nan, np.nan, np.nan, known, why)
+        return Outcome(*who, "refused", 0, np.nan, np.nan, np.nan, referenced, why)
     statistics = solution.statistics
     status = ccp.Status(int(statistics.status)).name.lower()
     errors = judged(judge_of(folder), item, np.asarray(solution.lam, np.float64), task)
-    return Outcome(*who, status, int(statistics.iterations), *errors, known, "")
+    return Outcome(*who, status, int(statistics.iterations), *errors, referenced, "")
 
 
 def judged(judge: ModuleType, item, lam: np.ndarray, task: Task) -> tuple[float, float, float]:
-    """The relative residual, and the relative errors of velocities and objective."""
+    """Return the relative residual, and the relative errors of velocities and objective.
+
+    Args:
+        judge: the module judge.py that comes with the problems.
+        item: the problem as ``jaxccp.io.read_problem`` returns it.
+        lam: multipliers of the solver.
+        task: the solve that they come from.
+    """
     problem = judge.load(item.path)
     mine = item.file_multipliers(lam)
     # Where bodies stick together the cone's apex lies below zero, which the judge does not know.
-    raised = np.zeros_like(mine)
-    raised[item.order] = item.unit * item.cohesion
-    problem["r"] = problem["r"] - problem["N"] @ raised
-    worst, _, _ = judge.residuals(problem, mine + raised, task.law)
+    shift = np.zeros_like(mine)
+    shift[item.order] = item.unit * item.cohesion
+    problem["r"] = problem["r"] - problem["N"] @ shift
+    worst, _, _ = judge.residuals(problem, mine + shift, task.law)
     if task.law == "ncp" or problem["lam"] is None:
         return worst / item.scale, float("nan"), float("nan")
-    found, wanted = problem["velocity"](mine), problem["v_ref"]
+    achieved, expected = problem["velocity"](mine), problem["v_ref"]
     # What rests has no velocity to compare with.
-    largest = max(np.abs(wanted).max(), item.scale)
+    largest = max(np.abs(expected).max(), item.scale)
     objective = judge.judge(item.path, mine)["objective_gap_rel"]
-    return worst / item.scale, np.abs(found - wanted).max() / largest, objective
+    return worst / item.scale, np.abs(achieved - expected).max() / largest, objective
 
 
 def tasks(folder: Path) -> list[Task]:
-    """The smallest problems first."""
-    config = tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8"))
-    found = []
+    """Return the solves of all problems of a folder, the smallest problems first."""
+    config = tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8"))
+    entries = []
     for path in sorted(folder.rglob("*.npz")):
         with np.load(path) as file:
             rolling = "mode" in file and np.any(file["mode"] > 4)
@@ -143,8 +152,8 @@ def tasks(folder: Path) -> list[Task]:
             for solver in run["solvers"]:
                 limit = run["iterations"].get(solver, 20_000)
                 task = Task(path, run["precision"], run["law"], solver, run["tolerance"], limit)
-                found.append((rows, len(found), task))
-    return [task for *_, task in sorted(found, key=lambda entry: entry[:2])]
+                entries.append((rows, len(entries), task))
+    return [task for *_, task in sorted(entries, key=lambda entry: entry[:2])]
 
 
 def read_results(path: Path) -> list[Outcome]:
@@ -161,7 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Accuracy of the solvers")
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes side by side")
-    parser.add_argument("--out", type=Path, default=HERE, help="where the results go")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="where the results go")
     parser.add_argument("--report", action="store_true", help="only results.md")
     arguments = parser.parse_args()
     path = arguments.out / "results.csv"

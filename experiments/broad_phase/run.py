@@ -1,9 +1,10 @@
-"""From how many pairs on cells are searched faster than all pairs are looked at.
+"""Measure the number of pairs from which a search by cells is faster than testing all pairs.
 
     python experiments/broad_phase/run.py
 
-Lattices of balls that rest on one another, float32, one core. Time of a detection by either method,
-in turns within one run: trust the ratios. Writes results.md beside itself.
+The scenes are lattices of balls that rest on one another; float32, one core. Detections by the
+two methods are timed in turns within one run, so that their ratio is more reliable than the times.
+Writes results.md beside this file.
 """
 
 import os
@@ -25,18 +26,18 @@ from jaxccp.dynamics.rollouts.capacity import with_start_capacity
 
 SEED = 0
 SIDE = 0.2
-"""Of the lattice's cells, and diameter of the balls [m]."""
+"""Side of the lattice's cells and diameter of the balls [m]."""
 LIFT = np.array([0.0, 0.0, 0.5])
 NOISE = 2e-3
-"""[m]"""
+"""Largest random displacement of a ball along each axis [m]."""
 COUNTS = (27, 125, 216, 512)
 DETECTIONS = 10
 REPEATS = 7
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 
 
 def lattice(count: int, broad_phase: str) -> tuple[Model, State]:
-    """A cube of them on a plane, with room for what is near at the start."""
+    """Build a cube of ``count`` balls on a plane, with capacity for the pairs near at the start."""
     random, across = np.random.default_rng(SEED), round(count ** (1 / 3))
     builder = ModelBuilder(margin=0.01, broad_phase=broad_phase)
     builder.add_shape(0, Plane())
@@ -49,14 +50,14 @@ def lattice(count: int, broad_phase: str) -> tuple[Model, State]:
 
 
 def detections(model: Model, state: State) -> tuple[Callable[[], object], float]:
-    """A compiled run of several, one after the other, and the CPU time of compiling it [s]."""
+    """Return a compiled run of DETECTIONS detections in sequence, and its compile time [CPU s]."""
 
-    def one(_: int, position: jax.Array) -> jax.Array:
+    def step(_: int, position: jax.Array) -> jax.Array:
         gaps = detect(model, replace(state, position=position)).gap
         return position + 1e-12 * jnp.sum(gaps)
 
     start = time.process_time()
-    run = jax.jit(lambda x: jax.lax.fori_loop(0, DETECTIONS, one, x)).lower(state.position)
+    run = jax.jit(lambda x: jax.lax.fori_loop(0, DETECTIONS, step, x)).lower(state.position)
     program = run.compile()
     spent = time.process_time() - start
     return lambda: jax.block_until_ready(program(state.position)), spent
@@ -82,15 +83,15 @@ def main() -> None:
                 start = time.process_time()
                 run()
                 best[name] = min(best[name], (time.process_time() - start) / DETECTIONS)
-        found = int(jax.jit(detect)(*models["cells"]).total)
+        contacts = int(jax.jit(detect)(*models["cells"]).total)
         slow, fast = (1e6 * best[name] for name in ("all-pairs", "cells"))
         compiled = " | ".join(f"{runs[name][1]:.1f}" for name in ("all-pairs", "cells"))
         lines.append(
-            f"| {count} | {count * (count - 1) // 2} | {found} "
+            f"| {count} | {count * (count - 1) // 2} | {contacts} "
             f"| {slow:.0f} | {fast:.0f} | {slow / fast:.2f} | {compiled} |"
         )
         print(lines[-1], flush=True)
-    (HERE / "results.md").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

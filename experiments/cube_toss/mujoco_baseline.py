@@ -1,4 +1,4 @@
-"""MuJoCo on the same tosses, with parameters found by derivative-free search on this data."""
+"""Simulate the same tosses in MuJoCo, with parameters from a derivative-free search on them."""
 
 import importlib
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ XML = """<mujoco>
 
 
 def mujoco_errors(tosses: Sequence[Recording]) -> Errors:
-    """Return errors of whole tosses, from the starts that jaxccp has.
+    """Return MuJoCo's errors on whole tosses, from the same initial states as jaxccp.
 
     Args:
-        tosses: the recordings.
+        tosses: recordings of the cube.
     """
     mujoco = importlib.import_module("mujoco")
     dt = interval(tosses)
@@ -49,20 +49,20 @@ def mujoco_errors(tosses: Sequence[Recording]) -> Errors:
         )
     )
     data = mujoco.MjData(model)
-    longest = max(len(one.time) for one in tosses)
+    longest = max(len(toss.time) for toss in tosses)
     plan = CubeSettings().residual(dt, longest)
     starts = plan.plan(subject_of(Cube.nominal(), tosses), tosses).batch.segments
     position, rotation = [], []
-    for one, qpos, qvel in zip(tosses, starts.qpos, starts.qvel, strict=True):
+    for toss, qpos, qvel in zip(tosses, starts.qpos, starts.qvel, strict=True):
         mujoco.mj_resetData(model, data)
         data.qpos[:], data.qvel[:] = qpos, qvel
-        away, turned = [], []
-        for pose in np.asarray(one.channels[0].values)[FIRST + 1 :]:
+        away, angle = [], []
+        for pose in np.asarray(toss.channels[0].values)[FIRST + 1 :]:
             for _ in range(SUBSTEPS):
                 mujoco.mj_step(model, data)
             away.append(np.linalg.norm(data.qpos[:3] - pose[:3]) / WIDTH)
             cosine = min(1.0, abs(float(data.qpos[3:] @ pose[3:])))
-            turned.append(np.degrees(2 * np.arccos(cosine)))
+            angle.append(np.degrees(2 * np.arccos(cosine)))
         position.append(np.mean(away))
-        rotation.append(np.mean(turned))
+        rotation.append(np.mean(angle))
     return Errors(np.array(position), np.array(rotation))

@@ -3,9 +3,9 @@
     python -m experiments.cube_toss.run DATA.npz [--draws 10] [--fitted 60]
 
 DATA.npz: recorded tosses in the layout of ``jaxccp identify`` (ContactNets, converted to SI); those
-of more than 128 samples are left out. MuJoCo, if it is installed, has the parameters that a
-derivative-free search found on this data. Writes results.json, results.md and identify.png beside
-this file; a run that was stopped goes on with the draws that are missing.
+of more than 128 samples are left out. MuJoCo, if it is installed, is simulated with the parameters
+that a derivative-free search found on this data. Writes results.json, results.md and identify.png
+beside this file; a run that was interrupted resumes with the draws that are missing.
 """
 
 import argparse
@@ -25,37 +25,49 @@ from jaxccp.identify.cube.fit import CubeSettings, fit_cube, read_tosses
 from jaxccp.identify.cube.report import Identified, picture
 from jaxccp.identify.recordings.recording import Recording
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results.json"
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results.json"
 LONGEST = 128
-"""Samples of the longest toss."""
+"""Samples of the longest toss that is used."""
 HORIZONS = (20, 50, 100)
-"""Samples compared after the start of a toss, one fit after the other. With 50 at most, the
-friction in sliding of three draws of ten came out as 0.10 to 0.15, where whole tosses show 0.2."""
+"""Samples compared after the start of a toss, in the successive fits. With at most 50 samples, the
+sliding friction of three draws of ten came out as 0.10 to 0.15, where whole tosses show 0.2."""
 SETTINGS = CubeSettings()
 
 
 def drawn(
     tosses: list[Recording], seed: int, fitted: int
 ) -> tuple[list[Recording], list[Recording]]:
-    """Return tosses to fit, drawn at random, and all others."""
+    """Return the tosses to fit, drawn at random, and all remaining ones.
+
+    Args:
+        tosses: all recordings.
+        seed: seed of the draw.
+        fitted: number of tosses to fit.
+    """
     order = np.random.default_rng(seed).permutation(len(tosses))
     return [tosses[k] for k in order[:fitted]], [tosses[k] for k in order[fitted:]]
 
 
 def fit_draw(tosses: list[Recording], seed: int, fitted: int) -> dict:
-    """Return the parameters of one draw, and draw the picture of the first one."""
-    train, others = drawn(tosses, seed, fitted)
+    """Return the parameters that one draw identifies; save the picture of the first draw.
+
+    Args:
+        tosses: all recordings.
+        seed: seed of the draw; 0 is the first draw.
+        fitted: number of tosses to fit.
+    """
+    train, remaining = drawn(tosses, seed, fitted)
     start = time.process_time()
-    found = fit_cube(train, SETTINGS, HORIZONS)
+    cube = fit_cube(train, SETTINGS, HORIZONS)
     seconds = time.process_time() - start
-    rows = zip(SETTINGS.names, found.fit.values, found.fit.uncertainty.standard_error, strict=True)
+    rows = zip(SETTINGS.names, cube.fit.values, cube.fit.uncertainty.standard_error, strict=True)
     if seed == 0:
-        judge = TossErrors(others[:60], SETTINGS)
-        values = found.fit.problem.column("initial"), found.fit.values
-        before, after = (judge.compare(each) for each in values)
-        one = Identified(SETTINGS, found, train, others[:60], judge, before, after)
-        picture(one).savefig(HERE / "identify.png")
+        judge = TossErrors(remaining[:60], SETTINGS)
+        values = cube.fit.problem.column("initial"), cube.fit.values
+        before, after = (judge.compare(vector) for vector in values)
+        identified = Identified(SETTINGS, cube, train, remaining[:60], judge, before, after)
+        picture(identified).savefig(FOLDER / "identify.png")
     parameters = {
         name: {"value": float(value), "standard_error": float(error)} for name, value, error in rows
     }
@@ -63,19 +75,19 @@ def fit_draw(tosses: list[Recording], seed: int, fitted: int) -> dict:
 
 
 def measure(draws: list[dict], tosses: list[Recording]) -> None:
-    """Add to each draw the errors on the tosses that it did not fit."""
+    """Add to each draw the errors of both engines on the tosses that it did not fit."""
     judge = TossErrors(tosses, SETTINGS)
-    other = mujoco_errors(tosses) if importlib.util.find_spec("mujoco") else None
+    mujoco = mujoco_errors(tosses) if importlib.util.find_spec("mujoco") else None
     for draw in draws:
         order = np.random.default_rng(draw["seed"]).permutation(len(tosses))[draw["fitted"] :]
         values = np.array([draw["parameters"][name]["value"] for name in SETTINGS.names])
         draw["errors"] = {"jaxccp": entry(judge.whole(values), order)}
-        if other is not None:
-            draw["errors"]["MuJoCo"] = entry(other, order)
+        if mujoco is not None:
+            draw["errors"]["MuJoCo"] = entry(mujoco, order)
 
 
 def entry(errors: Errors, which: np.ndarray) -> dict[str, list[float]]:
-    """Return the errors of some tosses, ready for JSON."""
+    """Return the errors of the tosses ``which`` as lists for JSON: widths and degrees."""
     return {
         "position": np.round(errors.position[which], 4).tolist(),
         "rotation": np.round(errors.rotation[which], 2).tolist(),
@@ -83,7 +95,7 @@ def entry(errors: Errors, which: np.ndarray) -> dict[str, list[float]]:
 
 
 def spread(values: Float[np.ndarray, " n"]) -> float:
-    """Return half the 95 % interval of a mean, by Student's distribution."""
+    """Return half the width of the 95 % interval of a mean, by Student's t distribution."""
     count = len(values)
     return float(stats.t.ppf(0.975, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
 
@@ -97,27 +109,27 @@ def table(draws: list[dict]) -> str:
     ]
     for draw in draws:
         for kind, unit, digits in (("position", "widths", 4), ("rotation", "°", 2)):
-            ours, other = (
+            ours, theirs = (
                 np.array(draw["errors"].get(name, {}).get(kind, []))
                 for name in ("jaxccp", "MuJoCo")
             )
             cells = [f"{np.mean(ours):.{digits}f} ({np.median(ours):.{digits}f})", "–", "–"]
-            if len(other):
-                gap = ours - other
-                cells[1] = f"{np.mean(other):.{digits}f} ({np.median(other):.{digits}f})"
+            if len(theirs):
+                gap = ours - theirs
+                cells[1] = f"{np.mean(theirs):.{digits}f} ({np.median(theirs):.{digits}f})"
                 cells[2] = f"{np.mean(gap):+.{digits}f} ± {spread(gap):.{digits}f}"
             lines.append(f"| {draw['seed']} | {kind} [{unit}] | {' | '.join(cells)} |")
     lines += ["", "| parameter | " + " | ".join(f"draw {draw['seed']}" for draw in draws) + " |"]
     lines.append("|---" * (len(draws) + 1) + "|")
     for name in SETTINGS.names:
-        found = [draw["parameters"][name] for draw in draws]
-        cells = [f"{one['value']:.4g} ± {one['standard_error']:.1g}" for one in found]
+        rows = [draw["parameters"][name] for draw in draws]
+        cells = [f"{row['value']:.4g} ± {row['standard_error']:.1g}" for row in rows]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def save(draws: list[dict], count: int) -> None:
-    """Write the draws, and the table of them."""
+    """Write the draws to results.json and their table to results.md."""
     RESULTS.write_text(json.dumps(draws) + "\n")
     head = (
         "# The real cube\n\nWritten by `run.py`. Each draw fits some of the tosses (first "
@@ -125,7 +137,7 @@ def save(draws: list[dict], count: int) -> None:
         "of whole tosses, from their second sample to their end; ± half the 95 % interval. "
         f"Processor time of a fit with compilation: {draws[0]['seconds']:.0f} s for the first.\n\n"
     )
-    (HERE / "results.md").write_text(head + table(draws) + "\n")
+    (FOLDER / "results.md").write_text(head + table(draws) + "\n")
 
 
 def main() -> None:
@@ -135,9 +147,9 @@ def main() -> None:
     parser.add_argument("--fitted", type=int, default=60)
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    tosses = [one for one in read_tosses(arguments.data) if len(one.time) <= LONGEST]
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    draws = [draw for draw in known if draw["fitted"] == arguments.fitted]
+    tosses = [toss for toss in read_tosses(arguments.data) if len(toss.time) <= LONGEST]
+    saved = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    draws = [draw for draw in saved if draw["fitted"] == arguments.fitted]
     for seed in range(len(draws), arguments.draws):
         draws.append(fit_draw(tosses, seed, arguments.fitted))
         RESULTS.write_text(json.dumps(draws) + "\n")

@@ -1,13 +1,14 @@
-"""What one matrix-free Delassus product costs per contact, on one core.
+"""Measure the cost of one matrix-free Delassus product per contact, on one core.
 
     python experiments/delassus/run.py
 
-Writes results.csv and results.png beside this file. The graphs are a pile (spheres on a lattice
-in a settled order: each touches its neighbours, which are near in memory) and, as the worst case,
-as many bodies with random partners. Products run inside one compiled loop, so dispatch does not
-count. Loops are shorter than a scheduler's time slice and each figure is the fastest of many,
-taken in turns, because other processes only ever add time. The floor is what reading the rows
-twice and the impulses once would take at the bandwidth of a plain stream of the rows' size.
+Writes results.csv and results.png beside this file. The contact graphs are a pile (spheres on a
+lattice, in an order in which neighbours, which touch, are near in memory) and, as the worst case,
+the same number of bodies with random partners. Products run inside one compiled loop, so that
+dispatch does not count. Loops are shorter than a scheduler's time slice, and each figure is the
+fastest of many, taken in turns, because other processes only ever add time. The floor is the time
+of the unavoidable memory traffic (rows twice, impulses in and out, indices twice) at the bandwidth
+of a plain stream of the rows' size.
 """
 
 import csv
@@ -35,15 +36,18 @@ SEED = 0
 CONTACTS = (50, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 DENSE_UP_TO = 300
 SECONDS = 0.002
-"""Length of one timed loop."""
+"""Length of one timed loop [s]."""
 REPETITIONS = 200
 TARGET = 40.0
-"""Nanoseconds per contact."""
-HERE = Path(__file__).resolve().parent
+"""Time of one product aimed at [ns per contact]."""
+FOLDER = Path(__file__).resolve().parent
 
 
 def pile(contacts: int) -> np.ndarray:
-    """The first ``contacts`` neighbours on a cubic lattice as high as wide; body 0 is the floor."""
+    """Return the pairs of bodies of a pile, shape (contacts, 2).
+
+    They are the first ``contacts`` pairs of neighbours on a cubic lattice; body 0 is the floor.
+    """
     width = max(2, round((contacts / 3) ** (1 / 3)))
     cells = np.stack(np.meshgrid(*[np.arange(width + 2)] * 3, indexing="ij"), -1).reshape(-1, 3)
     index = 1 + np.arange(len(cells)).reshape(width + 2, width + 2, width + 2)
@@ -58,7 +62,7 @@ def pile(contacts: int) -> np.ndarray:
 
 
 def scattered(contacts: int) -> np.ndarray:
-    """As many bodies as the pile's, every contact between two of them at random."""
+    """Return random pairs of as many bodies as the pile has, shape (contacts, 2)."""
     bodies = pile(contacts).max() + 1
     rng = np.random.default_rng(SEED)
     first = rng.integers(1, bodies, contacts)
@@ -66,7 +70,10 @@ def scattered(contacts: int) -> np.ndarray:
 
 
 def operator(pairs: np.ndarray, dtype: type) -> BodyDelassus:
-    """Rows scaled so that N has norm about 1 and repeated products stay finite."""
+    """Build the operator N of random rows for the pairs of bodies.
+
+    The rows are scaled so that N has norm about 1 and repeated products stay finite.
+    """
     count, rng = len(pairs), np.random.default_rng(SEED)
     rows = jnp.asarray(0.1 * rng.normal(size=(count, 3, 12)), dtype)
     none, pairless = jnp.zeros((0, 12), dtype), jnp.zeros((0, 2), jnp.int32)
@@ -77,7 +84,14 @@ def operator(pairs: np.ndarray, dtype: type) -> BodyDelassus:
 
 @partial(jax.jit, static_argnames="body")
 def loop(body: Callable, tree, x: jax.Array, count: jax.Array) -> jax.Array:
-    """``count`` applications of ``body``, each fed by the last."""
+    """Apply ``body`` repeatedly, each time to the last result.
+
+    Args:
+        body: function of ``tree`` and the vector.
+        tree: operands that do not change.
+        x: initial vector.
+        count: number of applications.
+    """
     return jax.lax.fori_loop(0, count, lambda _, y: body(tree, y), x)
 
 
@@ -86,12 +100,18 @@ def product(delassus: BodyDelassus | DenseDelassus, x: jax.Array) -> jax.Array:
 
 
 def stream(source: jax.Array, x: jax.Array) -> jax.Array:
-    """Reads both arrays and writes one of them."""
+    """Read both arrays and write one array of their size."""
     return 0.5 * x + source
 
 
 def timer(body: Callable, tree, x: jax.Array) -> Callable[[], float]:
-    """Seconds per application, of a loop about ``SECONDS`` long."""
+    """Return a function that measures the time of one application, in a loop of about SECONDS [s].
+
+    Args:
+        body: function of ``tree`` and the vector.
+        tree: operands that do not change.
+        x: initial vector.
+    """
 
     def run(count: int) -> float:
         start = time.perf_counter()
@@ -110,27 +130,27 @@ def main() -> None:
     for dtype in (np.float32, np.float64):
         for contacts in CONTACTS:
             x = jnp.asarray(np.random.default_rng(SEED).normal(size=3 * contacts), dtype)
-            near, far = operator(pile(contacts), dtype), operator(scattered(contacts), dtype)
-            timers = {"pile": timer(product, near, x), "random": timer(product, far, x)}
+            local, scrambled = operator(pile(contacts), dtype), operator(scattered(contacts), dtype)
+            timers = {"pile": timer(product, local, x), "random": timer(product, scrambled, x)}
             if contacts <= DENSE_UP_TO:
-                timers["dense"] = timer(product, DenseDelassus(near.dense()), x)
+                timers["dense"] = timer(product, DenseDelassus(local.dense()), x)
             # Rows are read twice (Wᵀ λ, then W v); one stream of their size reads two arrays.
-            size = near.contact_rows.size
+            size = local.contact_rows.size
             timers["rows"] = timer(stream, jnp.ones(size, dtype), jnp.ones(size, dtype))
             best = {name: np.inf for name in timers}
             for _ in range(REPETITIONS):
                 for name, run in timers.items():
                     best[name] = min(best[name], run())
             nanoseconds = {name: 1e9 * value / contacts for name, value in best.items()}
-            moved = 3 * size * np.dtype(dtype).itemsize
-            bandwidth = moved / best["rows"] / 1e9
+            traffic = 3 * size * np.dtype(dtype).itemsize
+            bandwidth = traffic / best["rows"] / 1e9
             # Rows and impulses in, impulses out, indices twice: what a product must touch.
             must = 2 * size + 2 * 3 * contacts
             floor = (must * np.dtype(dtype).itemsize + 16 * contacts) / bandwidth / contacts
             row = {
                 "precision": np.dtype(dtype).name,
                 "contacts": contacts,
-                "bodies": near.bodies,
+                "bodies": local.bodies,
                 "pile_ns": nanoseconds["pile"],
                 "random_ns": nanoseconds["random"],
                 "dense_ns": nanoseconds.get("dense", np.nan),
@@ -146,9 +166,9 @@ def main() -> None:
 
 
 def write(table: list[dict]) -> None:
-    with (HERE / "results.csv").open("w", newline="") as file:
-        one = f"one core, load {os.getloadavg()[0]:.1f}"
-        file.write(f"# jax {jax.__version__}, Python {platform.python_version()}, {one}\n")
+    with (FOLDER / "results.csv").open("w", newline="") as file:
+        environment = f"one core, load {os.getloadavg()[0]:.1f}"
+        file.write(f"# jax {jax.__version__}, Python {platform.python_version()}, {environment}\n")
         writer = csv.DictWriter(file, table[0], lineterminator="\n")
         writer.writeheader()
         for row in table:
@@ -169,7 +189,7 @@ def picture(table: list[dict]) -> None:
         ax.set(title=precision, xlabel="contacts")
     axes[0].set_ylabel("one product [ns per contact]")
     axes[1].legend()
-    figure.savefig(HERE / "results.png", dpi=110)
+    figure.savefig(FOLDER / "results.png", dpi=110)
 
 
 if __name__ == "__main__":

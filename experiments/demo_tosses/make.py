@@ -3,9 +3,9 @@
     python experiments/demo_tosses/make.py [--out jaxccp/identify/data]
 
 A cube with known parameters is thrown from random states, simulated with small steps, sampled at
-148 Hz and measured with noise like the real recordings' (see NOISE). Velocities are backward
-differences of the noisy poses, as in the real data. Beside ``tosses.npz`` the true values are
-written, to ``truth.json``, as ``jaxccp identify`` writes those it finds.
+148 Hz and given noise like that of the real recordings (see NOISE). Velocities are backward
+differences of the noisy poses, as in the real data. The true values are written to ``truth.json``
+beside ``tosses.npz``, in the layout in which ``jaxccp identify`` writes those it finds.
 """
 
 import argparse
@@ -45,16 +45,19 @@ TRUTH = {
     "gravity": 0.985,
 }
 NOISE = {"position": 2e-5, "rotation": 1e-4}
-"""Standard deviations [m], [rad]: those of second differences in the real cube's free flights."""
+"""Standard deviations [m], [rad], from second differences in the real cube's free flights."""
 
 
 def simulate() -> tuple[np.ndarray, np.ndarray]:
-    """Noise-free positions [t, s, 3] and quaternions [t, s, 4] at the samples."""
+    """Simulate the tosses without noise.
+
+    Returns positions [m], shape (tosses, samples, 3), and quaternions, shape (tosses, samples, 4).
+    """
     _, state = batch(SCENES["cube-toss"], jax.random.key(SEED), TOSSES)
     cube = Cube.nominal()
     subject = Subject.of(cube.model, cube.layout, cube.state, ())
-    known = ParameterSet([PARAMETERS[name] for name in TRUTH], subject)
-    model = known.apply(subject, jnp.asarray(list(TRUTH.values()))).model
+    parameters = ParameterSet([PARAMETERS[name] for name in TRUTH], subject)
+    model = parameters.apply(subject, jnp.asarray(list(TRUTH.values()))).model
     # Low tosses, so that most of the recording is contact.
     state = replace(state, position=state.position.at[:, 1, 2].set(0.16))
     stepper = EulerImplicitLinearized(DT / SUBSTEPS, LAW, stop=Stop(1e-9, 0.0, 2000))
@@ -70,12 +73,12 @@ def simulate() -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure(position: np.ndarray, orientation: np.ndarray) -> dict[str, np.ndarray]:
-    """Return noisy poses and their backward differences, in the layout of tosses."""
+    """Return noisy poses and their backward differences, in the layout of recorded tosses."""
     random = np.random.default_rng(SEED)
     position = position + NOISE["position"] * random.standard_normal(position.shape)
-    turn = NOISE["rotation"] * random.standard_normal(position.shape)
+    rotation = NOISE["rotation"] * random.standard_normal(position.shape)
     orientation = np.asarray(
-        quaternion.multiply(quaternion.exp(jnp.asarray(turn)), jnp.asarray(orientation))
+        quaternion.multiply(quaternion.exp(jnp.asarray(rotation)), jnp.asarray(orientation))
     )
     velocity = np.diff(position, axis=1, prepend=position[:, :1]) / DT
     earlier = np.concatenate([orientation[:, :1], orientation[:, :-1]], axis=1)
@@ -96,7 +99,7 @@ def measure(position: np.ndarray, orientation: np.ndarray) -> dict[str, np.ndarr
 
 
 def truth() -> dict:
-    """The true values, in the layout of a params.json."""
+    """Return the true values, in the layout of a params.json."""
     values = {name: {"value": value, "unit": UNITS.get(name, "")} for name, value in TRUTH.items()}
     return {"parameters": values, "law": LAW, "substeps": SUBSTEPS}
 

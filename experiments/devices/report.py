@@ -1,4 +1,4 @@
-"""The tables and the picture of the comparison of devices."""
+"""Write the tables and the picture of the comparison of devices."""
 
 import itertools
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 SOLVE = ("problem", "rows", "law", "solver")
-"""What names a solve, wherever it ran."""
+"""Columns that identify a solve on any device."""
 
 
 def write_report(
@@ -17,7 +17,15 @@ def write_report(
     stepping: str,
     solving: str,
 ) -> None:
-    """results.md and devices.png in ``out``; ``stepping`` and ``solving`` say what was run."""
+    """Write results.md and devices.png.
+
+    Args:
+        rates: rows of steps.csv.
+        solves: rows of solves.csv.
+        out: folder of the two files.
+        stepping: description of the stepping runs.
+        solving: description of the solves.
+    """
     plot(rates).savefig(out / "devices.png")
     (out / "results.md").write_text(
         f"""# Devices
@@ -46,17 +54,24 @@ clock, compilation apart (several programs at a time)
 def side_by_side(
     rows: list[dict[str, Any]], what: tuple[str, ...], value: str, where: tuple[str, ...]
 ) -> list[dict[str, str]]:
-    """A row for each ``what``, with a column of ``value`` for each ``where``."""
+    """Return a table with a row for each ``what`` and a column of values for each ``where``.
+
+    Args:
+        rows: measured rows.
+        what: names of the columns that identify a row of the result.
+        value: name of the column whose values are shown.
+        where: names of the columns whose values head the columns of the result.
+    """
     rows = sorted(rows, key=lambda row: [str(row[key]) for key in where])
     columns = dict.fromkeys(", ".join(f"{row[key]}" for key in where) for row in rows)
-    found: dict[tuple, dict[str, str]] = {}
+    lines: dict[tuple, dict[str, str]] = {}
     for row in sorted(rows, key=lambda row: [row[key] for key in what]):
         names = {key: str(row[key]) for key in what}
-        cells = found.setdefault(tuple(names.values()), names | dict.fromkeys(columns, "–"))
+        cells = lines.setdefault(tuple(names.values()), names | dict.fromkeys(columns, "–"))
         share = row.get("solved [%]", 100)
         column = ", ".join(f"{row[key]}" for key in where)
         cells[column] = cell(row[value]) + ("" if share == 100 else f" ({share:.3g} %)")
-    return list(found.values())
+    return list(lines.values())
 
 
 def cell(value: float) -> str:
@@ -73,10 +88,10 @@ def plot(rates: list[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(7.0, 4.5), dpi=100, layout="constrained")
     ax = figure.subplots()
     for (device, law), rows in itertools.groupby(rates, key=lambda r: (r["device"], r["law"])):
-        found = list(rows)
+        points = list(rows)
         colour = "#2f6690" if device.startswith("CPU") else "#d1603d"
         line = "-" if law == "ccp" else "--"
-        x, y = [r["copies"] for r in found], [r["steps/s"] for r in found]
+        x, y = [r["copies"] for r in points], [r["steps/s"] for r in points]
         ax.loglog(x, y, line, marker="o", color=colour, label=f"{device}, {law}")
     ax.set(xlabel="copies of the tossed cube", ylabel="steps per second, all copies together")
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,13 +1,14 @@
-"""Steps per second of robots on an accelerator, many copies at once, beside MJX in the same run.
+"""Measure steps per second of batches of robots on an accelerator, jaxccp and MJX in one run.
 
     python experiments/devices/robots.py [--copies 1024,4096,16384,65536] [--models ant,humanoid]
 
-Brax's ant and humanoid, whose feet alone collide (from the brax package, or the folder --assets),
-in float32. Programs are compiled several at a time and run one after the other; rows go to
-robots.csv beside this file (or --out) as they come, in place of those of the same program, and the
-table robots.md is made from all of them. Several processes may work on different robots or copies:
-they take turns on the device. Steps are semi-implicit for both engines, one evaluation of the
-dynamics each. With --device-loops XLA's loops go on without the host.
+The robots are Brax's ant and humanoid, of which only the feet collide, in float32; their files come
+from the brax package or the folder --assets. Programs are compiled several at a time and run one
+after the other. Each row is written to robots.csv beside this file (or in the folder --out) at once
+and replaces the row of the same program; the table robots.md is made from all rows of the device.
+Several processes may work on different robots or numbers of copies: a lock file makes them take
+turns on the device. Steps are semi-implicit for both engines, with one evaluation of the dynamics
+each. With --device-loops, XLA's loops run on the device without the host.
 """
 
 import argparse
@@ -48,48 +49,53 @@ mjx: Any = importlib.import_module("mujoco.mjx")
 
 SEED = 0
 NOISE = 0.1
-"""Of coordinates and rates at the start [m, rad, m/s, rad/s]."""
+"""Standard deviation of coordinates and rates at the start [m, rad, m/s, rad/s]."""
 STEPS = 50
-"""Steps of one program."""
+"""Steps of one run of a program."""
 LEAD = 4
-"""Programs before those that are timed: the robots have fallen by then."""
+"""Runs before those that are timed: the robots have fallen by then."""
 REPEATS = 3
 TOLERANCE = 1e-4
-"""[m/s]"""
+"""Residual at which jaxccp's iterations stop [m/s]."""
 CONVERGED = (4, 10)
 """Iterations of MJX's Newton solver and of its line search with which it has converged."""
 SLOTS = active_copies.SLOTS
 TRIAL = 64
-"""Copies of the run that tells how much room contacts need."""
-HERE = Path(__file__).resolve().parent
+"""Copies in the trial run that determines how many contacts the model needs room for."""
+FOLDER = Path(__file__).resolve().parent
 LOCK = threading.Lock()
-TURN = Path(tempfile.gettempdir()) / "jaxccp_robots.lock"
-"""File that the process whose program runs has locked."""
+DEVICE_LOCK = Path(tempfile.gettempdir()) / "jaxccp_robots.lock"
+"""Lock file, held by the process whose program runs."""
 
 
 @dataclass
 class Row:
-    """What one engine did with one robot in one batch."""
+    """Measurements of one engine with one robot and one number of copies."""
 
     device: str
     model: str
     engine: str
     copies: int
     loops: str
-    """Where the conditions of loops are read: by the host, or on the device."""
+    """Where the conditions of loops are evaluated: "host" or "device"."""
     steps_per_second: float = float("nan")
     compile_seconds: float = float("nan")
     iterations: str = ""
-    """Mean; mean of the slowest copy."""
+    """Mean of all copies; mean of the slowest copy of each step."""
     unsolved_percent: float = float("nan")
     residual_median: float = float("nan")
-    """[m/s]"""
+    """Median of the residuals of all copies and steps [m/s]."""
     residual_worst: float = float("nan")
+    """Largest residual of all copies and steps [m/s]."""
     note: str = ""
 
 
 def asset(name: str, folder: str) -> Path:
-    """Return the file of one of brax's models."""
+    """Return the file of one of Brax's models.
+
+    Raises:
+        SystemExit: if ``folder`` is empty and brax is not installed.
+    """
     if folder:
         return Path(folder) / f"{name}.xml"
     spec = importlib.util.find_spec("brax")
@@ -99,7 +105,7 @@ def asset(name: str, folder: str) -> Path:
 
 
 def starts(model: Any, copies: int) -> tuple[jax.Array, jax.Array]:
-    """Return qpos and qvel of every copy, near the model's own."""
+    """Return random qpos and qvel of every copy, near those of the model."""
     random = np.random.default_rng(SEED)
     qpos = np.tile(model.qpos0, (copies, 1))
     qpos[:, 7:] += NOISE * random.standard_normal((copies, model.nq - 7))
@@ -108,7 +114,7 @@ def starts(model: Any, copies: int) -> tuple[jax.Array, jax.Array]:
 
 
 def controls(model: Any, copies: int) -> jax.Array:
-    """Return controls of all steps, uniform within the actuators' limits [steps, copies, nu]."""
+    """Return random controls within the actuators' limits, shape (steps, copies, nu)."""
     low, high = np.asarray(model.actuator_ctrlrange).T
     random = np.random.default_rng(SEED + 1)
     return jnp.asarray(random.uniform(low, high, (STEPS, copies, model.nu)), jnp.float32)
@@ -116,7 +122,7 @@ def controls(model: Any, copies: int) -> jax.Array:
 
 @cache
 def prepared(path: Path) -> tuple[Loaded, Model]:
-    """Return a file, and its model with room for as many contacts as a trial run needs."""
+    """Load a file; return it and its model with room for the contacts that a trial run needs."""
     reference, loaded = mujoco.MjModel.from_xml_path(str(path)), load(path, allow_unsupported=True)
     stepper = EulerImplicitLinearized(loaded.timestep, stop=Stop(TOLERANCE, max_iterations=200))
     place = jax.jit(jax.vmap(lambda q, v: loaded.layout.state(loaded.model, loaded.state, q, v)))
@@ -129,14 +135,14 @@ def prepared(path: Path) -> tuple[Loaded, Model]:
 def ours(
     path: Path, copies: int, law: Law, tolerance: float, together: bool = False
 ) -> tuple[Any, tuple]:
-    """Return a program of steps, traced, and what it starts from.
+    """Return jaxccp's program of STEPS steps, lowered, and its arguments.
 
     Args:
-        path: of the robot's file.
-        copies: number of them.
+        path: file of the robot.
+        copies: number of copies.
         law: the law of contact.
         tolerance: residual at which iterations stop [m/s].
-        together: whether all copies iterate until the slowest is done.
+        together: whether all copies iterate until the slowest has converged.
     """
     reference = mujoco.MjModel.from_xml_path(str(path))
     with LOCK:
@@ -147,14 +153,14 @@ def ours(
     drive = controls(reference, copies)
 
     def many(carry: Any, drive: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
-        def one(carry: Any, ctrl: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
+        def step(carry: Any, ctrl: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
             advance = jax.vmap(lambda c, u: stepper.advance(fitted, c, None, u))
             carry, report = advance(carry, jax.vmap(loaded.layout.control)(ctrl))
             solver = report.solver
             residual = solver.residual_ccp if law == "ccp" else solver.residual_ncp
             return carry, (solver.iterations, solver.status, residual)
 
-        return jax.lax.scan(one, carry, drive)
+        return jax.lax.scan(step, carry, drive)
 
     carry = jax.jit(jax.vmap(lambda s: stepper.init(fitted, s)))(place(*starts(reference, copies)))
     with LOCK:
@@ -164,12 +170,12 @@ def ours(
 
 
 def theirs(path: Path, copies: int, iterations: tuple[int, int]) -> tuple[Any, tuple]:
-    """Return MJX's program, traced, and what it starts from.
+    """Return MJX's program of STEPS steps, lowered, and its arguments.
 
     Args:
-        path: of the robot's file.
-        copies: number of them.
-        iterations: of its solver and of the line search in each.
+        path: file of the robot.
+        copies: number of copies.
+        iterations: limits of the solver's iterations and of those of the line search in each.
     """
     reference = mujoco.MjModel.from_xml_path(str(path))
     reference.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
@@ -181,17 +187,23 @@ def theirs(path: Path, copies: int, iterations: tuple[int, int]) -> tuple[Any, t
     state = jax.vmap(lambda q, v: blank.replace(qpos=q, qvel=v))(qpos, qvel)
 
     def many(state: Any, drive: jax.Array) -> tuple[Any, tuple]:
-        def one(state: Any, ctrl: jax.Array) -> tuple[Any, None]:
+        def step(state: Any, ctrl: jax.Array) -> tuple[Any, None]:
             return jax.vmap(lambda d, u: mjx.step(model, d.replace(ctrl=u)))(state, ctrl), None
 
-        return jax.lax.scan(one, state, drive)[0], ()
+        return jax.lax.scan(step, state, drive)[0], ()
 
     arguments = state, controls(reference, copies)
     return jax.jit(many).lower(*arguments), arguments
 
 
 def measured(row: Row, program: Callable, arguments: tuple) -> Row:
-    """Return the row with what its program did."""
+    """Run a program and return its row with the measurements filled in.
+
+    Args:
+        row: the program's labels and compile time; it is changed in place.
+        program: compiled function of ``arguments``.
+        arguments: initial state and controls.
+    """
     carry, drive = arguments
     for _ in range(LEAD):
         carry, shown = program(carry, drive)
@@ -239,12 +251,12 @@ def table(rows: list[dict[str, str]]) -> str:
 
 
 def record(out: Path, row: Row, head: str) -> None:
-    """Write a row into the table of all, in place of that of the same program.
+    """Write a row to robots.csv, in place of that of the same program, and write robots.md.
 
     Args:
         out: folder of the tables.
-        row: what a program did.
-        head: what the page says above the table.
+        row: measurements of a program.
+        head: text above the table of robots.md.
     """
     path, new = out / "robots.csv", {name: str(value) for name, value in asdict(row).items()}
     with open(path, newline="") if path.exists() else nullcontext([]) as file:
@@ -255,17 +267,17 @@ def record(out: Path, row: Row, head: str) -> None:
         writer = csv.DictWriter(file, list(new))
         writer.writeheader()
         writer.writerows(rows)
-    here = [old for old in rows if old["device"] == new["device"]]
-    (out / "robots.md").write_text(f"{head}\n\n{table(here)}\n")
+    shown = [old for old in rows if old["device"] == new["device"]]
+    (out / "robots.md").write_text(f"{head}\n\n{table(shown)}\n")
 
 
 def main() -> None:
-    """Compile all programs, run them one by one and write what they did."""
+    """Compile all programs, run them one by one and write their measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", default="ant,humanoid")
     parser.add_argument("--copies", default="4096,65536,1024,16384")
     parser.add_argument("--assets", default="")
-    parser.add_argument("--out", default=str(HERE))
+    parser.add_argument("--out", default=str(FOLDER))
     parser.add_argument("--device-loops", action="store_true", help="loops without the host")
     parser.add_argument("--engines", default="", help="names, separated by semicolons")
     parser.add_argument("--threads", type=int, default=6, help="programs compiled at a time")
@@ -287,11 +299,11 @@ def main() -> None:
                 "jaxccp, ncp": lambda p=path, c=copies: ours(p, c, "ncp", TOLERANCE),
                 "jaxccp, no iterations": lambda p=path, c=copies: ours(p, c, "ccp", 1e9),
             }
-            wanted = options.engines.split(";")
+            engine_names = options.engines.split(";")
             jobs += [
                 (Row(device, name, engine, copies, loops), make)
                 for engine, make in engines.items()
-                if not options.engines or engine in wanted
+                if not options.engines or engine in engine_names
             ]
     versions = ", ".join(
         f"{p} {importlib.metadata.version(p)}" for p in ("jax", "mujoco", "mujoco-mjx")
@@ -308,7 +320,7 @@ def main() -> None:
         row.compile_seconds = time.perf_counter() - start
         return row, program, arguments
 
-    out, turn = Path(options.out), TURN.open("w")
+    out, device_lock = Path(options.out), DEVICE_LOCK.open("w")
     with ThreadPoolExecutor(options.threads) as pool:
         waiting = [pool.submit(compiled, job) for job in jobs]
         for place, job in enumerate(waiting):
@@ -318,13 +330,13 @@ def main() -> None:
                 waiting[place] = None  # type: ignore[call-overload]
                 if program is None:
                     continue
-                fcntl.flock(turn, fcntl.LOCK_EX)
+                fcntl.flock(device_lock, fcntl.LOCK_EX)
                 row = measured(row, program, arguments)
             except Exception as error:  # a program that fails says so in its row
                 row.note = f"{type(error).__name__}: {str(error)[:80]}"
             del job
             # The table has its turn too, also after a program that failed before it had one.
-            fcntl.flock(turn, fcntl.LOCK_EX)
+            fcntl.flock(device_lock, fcntl.LOCK_EX)
             print(f"{time.perf_counter() - began:6.0f} s", row, flush=True)
             record(
                 out,
@@ -333,7 +345,7 @@ def main() -> None:
                 f"{versions} · {STEPS} steps a program after {LEAD * STEPS}, best of {REPEATS}; "
                 "compilation by the clock, several programs at a time",
             )
-            fcntl.flock(turn, fcntl.LOCK_UN)
+            fcntl.flock(device_lock, fcntl.LOCK_UN)
 
 
 if __name__ == "__main__":

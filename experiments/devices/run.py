@@ -1,11 +1,11 @@
-"""The same steps and solves on every kind of device JAX finds, one at a time and in batches.
+"""Time the same steps and solves on every kind of device that JAX finds, singly and in batches.
 
     python experiments/devices/run.py PROBLEMS_DIR
 
-PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders, of which those in
-PROBLEMS are taken. Seconds are by the clock, the shortest of several runs, compilation apart.
-Rows go to steps.csv and solves.csv beside this file as they come, and a run goes on where the last
-one stopped; in the end results.md and devices.png are made from them.
+PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders, of which those named
+in PROBLEMS are used. Times are wall-clock times, the shortest of several runs, without compilation.
+Each row is appended to steps.csv or solves.csv beside this file at once, and a run that was
+interrupted resumes where it stopped; at the end results.md and devices.png are made from the rows.
 """
 
 import argparse
@@ -34,13 +34,13 @@ from jaxccp.model import Model, State
 from jaxccp.scenes.library import SCENES, batch
 
 SEED = 0
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 
 SCENE = "cube-toss"
 H = 1e-3
 """Length of a step [s]."""
 LEAD, STEPS = 220, 60
-"""Steps of flight before the measured ones, in which the cubes land."""
+"""Steps of free flight, and the measured steps after them, in which the cubes land."""
 COPIES = {"cpu": (1, 16, 256, 4096), "gpu": (1, 16, 256, 4096, 32768)}
 LAWS: tuple[Law, ...] = ("ccp", "ncp")
 
@@ -48,18 +48,18 @@ PROBLEMS = ("regen-BoxesStack-nc47-s00040", "regen-Capsules-nc155-s01980")
 CONTENDERS = ("auto", "apgd", "newton", "psor")
 BATCHES = (1, 128)
 RTOL = 1e-6
-"""Residual asked for, relative to the largest velocity."""
+"""Residual at which solves stop, relative to the largest velocity."""
 SPREAD = 0.1
-"""By how much the problems of a batch differ: r + N (λ ∘ ξ), ξ normal with this deviation."""
+"""Spread of the problems of a batch: r + N (λ ∘ ξ), ξ normal with this standard deviation."""
 ITERATIONS = 2000
 
 PATIENCE = 1.0
-"""Seconds after which a run is not repeated any more."""
+"""Total time of its runs after which a program is not run again [s]."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What to run where, and how the outcome is named."""
+    """A program, its arguments and device, and the labels and columns of its row in the table."""
 
     labels: dict[str, Any]
     device: str
@@ -68,14 +68,14 @@ class Case:
     outcome: Callable[[Any, float], dict[str, Any]]
 
     def compiled(self) -> tuple[Callable, float]:
-        """The program, and the seconds that tracing and compiling it took."""
+        """Return the compiled program, and the time of tracing and compiling it [s]."""
         start = time.perf_counter()
         with jax.enable_x64(self.labels["precision"] == 64), jax.default_device(self.device):
             program = jax.jit(self.program).lower(*self.arguments).compile()
         return program, time.perf_counter() - start
 
     def measured(self, program: Callable) -> dict[str, Any]:
-        """The outcome of the fastest of several calls."""
+        """Return the outcome columns, with the time of the fastest of several calls."""
         times: list[float] = []
         with jax.enable_x64(self.labels["precision"] == 64):
             while sum(times) < PATIENCE:
@@ -86,7 +86,7 @@ class Case:
 
 
 def measure(cases: list[Case], path: Path) -> None:
-    """Add to a table the rows of those ``cases`` that are not there yet."""
+    """Measure the cases that have no row in a table yet, and append their rows."""
     rows = read_rows(path)
     cases = [case for case in cases if not any(case.labels.items() <= row.items() for row in rows)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -121,12 +121,12 @@ def write_row(path: Path, row: dict[str, Any]) -> None:
 
 
 def devices() -> list[str]:
-    """The platforms, the CPU first."""
+    """Return the names of the platforms, the CPU first."""
     return list(dict.fromkeys(["cpu", jax.default_backend()]))
 
 
 def stepping() -> Iterator[Case]:
-    """Steps per second of all copies together."""
+    """Yield the cases that measure steps per second of all copies together."""
     for device in devices():
         with jax.default_device(device):
             model, ahead = batch(SCENES[SCENE], jax.random.key(SEED), max(COPIES[device]))
@@ -145,15 +145,15 @@ def _steps(copies: int, result: tuple, seconds: float) -> dict[str, Any]:
 
 
 def _run(model: Model, stepper: EulerImplicitLinearized, steps: int, states: State) -> tuple:
-    def one(state: State) -> tuple:
+    def single(state: State) -> tuple:
         final, trajectory = rollout(model, state, stepper, steps)
         return final, trajectory.report.solver.iterations
 
-    return jax.vmap(one)(states)
+    return jax.vmap(single)(states)
 
 
 def solving(folder: Path, law: Law) -> Iterator[Case]:
-    """Time per problem, alone and in a batch, from a cold start."""
+    """Yield the cases that measure the time per problem, singly and in a batch, cold-started."""
     for problem_name in PROBLEMS:
         (path,) = folder.rglob(f"{problem_name}.npz")
         with jax.enable_x64(True):
@@ -162,20 +162,20 @@ def solving(folder: Path, law: Law) -> Iterator[Case]:
             draws = jax.random.normal(jax.random.key(SEED), (max(BATCHES), len(likely)))
             changed = jax.vmap(problem.delassus.apply)(SPREAD * draws * likely)
             r = problem.r + changed.at[0].set(0.0)
-            given = {d: jax.device_put((problem, r), jax.devices(d)[0]) for d in devices()}
+            operands = {d: jax.device_put((problem, r), jax.devices(d)[0]) for d in devices()}
         for device, solver, size in itertools.product(devices(), CONTENDERS, BATCHES):
             labels = {**names(device), "problem": problem_name, "rows": len(likely)}
             labels |= {"law": law, "precision": 64, "solver": solver, "batch": size}
             program = partial(_solved, solver, law, size)
-            yield Case(labels, device, program, given[device], partial(_solves, size))
+            yield Case(labels, device, program, operands[device], partial(_solves, size))
 
 
 def _solved(solver: str, law: Law, size: int, problem: Problem, r: jax.Array) -> Any:
-    def one(r: jax.Array) -> Any:
+    def single(r: jax.Array) -> Any:
         stop = Stop(0.0, RTOL, ITERATIONS)
         return solve(replace(problem, r=r), SOLVERS[solver](), law=law, stop=stop).statistics
 
-    return one(r[0]) if size == 1 else jax.vmap(one)(r[:size])
+    return single(r[0]) if size == 1 else jax.vmap(single)(r[:size])
 
 
 def _solves(size: int, statistics: Any, seconds: float) -> dict[str, Any]:
@@ -188,15 +188,15 @@ def _solves(size: int, statistics: Any, seconds: float) -> dict[str, Any]:
 
 def names(device: str) -> dict[str, str]:
     cpu = f"CPU, {os.cpu_count()} cores"
-    found = cpu if device == "cpu" else jax.devices(device)[0].device_kind
-    return {"device": found, "jax": jax.__version__}
+    kind = cpu if device == "cpu" else jax.devices(device)[0].device_kind
+    return {"device": kind, "jax": jax.__version__}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare devices")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--report", action="store_true", help="only results.md and devices.png")
-    parser.add_argument("--out", type=Path, default=HERE, help="where the results go")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="where the results go")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     steps, solves = arguments.out / "steps.csv", arguments.out / "solves.csv"

@@ -1,4 +1,7 @@
-"""Joint errors and energy over 100 000 steps of both steppers; writes results.md and drift.png."""
+"""Measure joint errors and energy over 100 000 steps of two steppers, linearised and projected.
+
+Writes results.md and drift.png beside this file.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -27,12 +30,13 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 H, STEPS, EVERY = 1e-3, 100_000, 250
 STEPPERS = {"linearised": EulerImplicitLinearized, "projected": EulerImplicitProjected}
 
 
 def four_bar(builder: ModelBuilder) -> None:
+    """Add a crank, a coupler and a rocker, hinged to one another and to the world at both ends."""
     crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 0, 0.1))
     coupler = builder.add_body(0.5, (0.002, 0.01, 0.01), (0.15, 0, 0.25))
     rocker = builder.add_body(0.4, (0.004, 0.004, 0.001), (0.45, 0, 0.15))
@@ -44,6 +48,7 @@ def four_bar(builder: ModelBuilder) -> None:
 
 
 def double_pendulum(builder: ModelBuilder) -> None:
+    """Add two links on hinges, at rest in a horizontal line."""
     upper = builder.add_body(1.0, (0.01, 0.02, 0.02), (0.3, 0, 0))
     lower = builder.add_body(0.5, (0.01, 0.01, 0.01), (0.8, 0, 0))
     builder.add_joint(Revolute((0, 1, 0)), 0, upper, (0, 0, 0))
@@ -51,24 +56,39 @@ def double_pendulum(builder: ModelBuilder) -> None:
 
 
 MECHANISMS = {"four-bar linkage": slice(1, 4), "double pendulum": slice(4, 6)}
-"""Bodies of each; the joints are as many more, in the same order."""
+"""Bodies of each mechanism, as a slice of the bodies of the model."""
 JOINTS = {"four-bar linkage": [0, 1, 2, 3], "double pendulum": [4, 5]}
+"""Joints of each mechanism, as indices of the joints of the model."""
 ROUNDING = 1e-17
-"""Errors below are drawn as this [m, rad]."""
+"""Joint error at which smaller ones are drawn [m, rad]."""
 
 
 @partial(jax.jit, static_argnames=("stepper", "steps", "every"))
 def measured(
     model: Model, state: State, stepper: EulerImplicitLinearized, steps: int, every: int
 ) -> tuple[State, Array, Array]:
-    """States, joint errors at every record, and the worst status."""
+    """Simulate; return the recorded states, their joint errors, and the worst solver status.
+
+    Args:
+        model: both mechanisms.
+        state: initial state.
+        stepper: stepper with its step and tolerance.
+        steps: number of steps.
+        every: steps from one record to the next.
+    """
     _, path = rollout(model, state, stepper, steps, every=every)
-    error = jax.vmap(lambda one: joint_motion(model, one).error)(path.state)
+    error = jax.vmap(lambda record: joint_motion(model, record).error)(path.state)
     return path.state, error, jnp.max(path.report.solver.status)
 
 
 def energies(model: Model, states: State, bodies: slice) -> np.ndarray:
-    """Of some of the bodies."""
+    """Return the energy of some of the bodies in each state [J].
+
+    Args:
+        model: all bodies.
+        states: states, with a leading axis.
+        bodies: the bodies that count; all others are given no mass.
+    """
     kept = np.zeros(len(model.bodies.mass))
     kept[bodies] = 1.0
     mass, inertia = model.bodies.mass * kept, model.bodies.inertia * kept[:, None, None]
@@ -101,7 +121,7 @@ def main() -> None:
             error = np.abs(errors[:, np.isin(owner, JOINTS[name])]).max(axis=1)
             first = energies(model, start, bodies)[0]
             lost = first - energies(model, states, bodies)
-            coarse, fine = (abs(first - energies(model, one, bodies)[-1]) for one in short)
+            coarse, fine = (abs(first - energies(model, final, bodies)[-1]) for final in short)
             lines.append(
                 f"| {name} | {label} | {error.max():.1e} | {error[-len(error) // 10 :].max():.1e} "
                 f"| {lost[1000 // EVERY - 1]:.3f} | {lost[-1]:.3f} | {np.log2(coarse / fine):.2f} "
@@ -116,8 +136,8 @@ def main() -> None:
     axes[1, 0].set_ylabel("energy lost [J]")
     axes[0, 0].legend(loc="center right")
     figure.tight_layout()
-    figure.savefig(HERE / "drift.png", dpi=120)
-    (HERE / "results.md").write_text(
+    figure.savefig(FOLDER / "drift.png", dpi=120)
+    (FOLDER / "results.md").write_text(
         f"# Drift over {STEPS} steps of {H} s\n\n"
         "Float64, no friction, no damping, started at rest, both mechanisms in one model; written "
         "by `run.py`. The order in h is that of the energy error after 0.4 s.\n\n"

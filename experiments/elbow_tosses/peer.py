@@ -1,4 +1,4 @@
-"""The same tosses in MuJoCo: errors with any parameters, and a fit by ``mujoco.sysid``."""
+"""Simulate the tosses of the elbow in MuJoCo: prediction errors, and a fit by ``mujoco.sysid``."""
 
 import importlib
 from functools import partial
@@ -26,16 +26,17 @@ VALUES = {
     "ground height": (0.0, -0.01, 0.01),
     "gravity": (1.0, 0.9, 1.1),
 }
-"""Initial, least and greatest value of each parameter; masses and inertias as factors."""
+"""Initial value and bounds of each parameter; masses, inertias and gravity are factors of the
+nominal values."""
 
 
 def write(name: str, spec: Any, value: float) -> None:
     """Write the value of a parameter into a specification.
 
     Args:
-        name: of the parameter.
-        spec: of the nominal model.
-        value: of it.
+        name: name of the parameter, a key of VALUES.
+        spec: MuJoCo specification of the model; it is changed in place.
+        value: value of the parameter.
     """
     geoms = [spec.geom(geom) for geom in ("ground", "first", "second")]
     if name == "friction":
@@ -59,13 +60,13 @@ def write(name: str, spec: Any, value: float) -> None:
 
 
 def distances(judge: Judge, starts: Starts, values: dict[str, float]) -> Float[np.ndarray, "b s"]:
-    """Return the mean distance of both boxes from where they were recorded, at each sample after
-    the starts of a judge [lengths].
+    """Return the mean distance of both boxes from their recorded positions, at each sample after
+    the starts of a judge [box lengths].
 
     Args:
-        judge: whose starts and samples are taken.
-        starts: that it was made of.
-        values: of the parameters, by name.
+        judge: supplies the initial states and the recorded samples.
+        starts: the starts that the judge was made of.
+        values: values of the parameters, by name.
     """
     spec = mujoco.MjSpec.from_file(str(MODEL))
     for name, value in values.items():
@@ -88,12 +89,12 @@ def distances(judge: Judge, starts: Starts, values: dict[str, float]) -> Float[n
 
 
 def fit(judge: Judge, starts: Starts) -> tuple[dict[str, float], int]:
-    """Return the values that mujoco.sysid identifies, and how many simulations of all segments they
-    took.
+    """Return the values that mujoco.sysid identifies, and the number of simulations of all segments
+    that the fit took.
 
     Args:
-        judge: whose starts and samples are taken.
-        starts: that it was made of.
+        judge: supplies the initial states and the recorded samples.
+        starts: the starts that the judge was made of.
     """
     spec = mujoco.MjSpec.from_file(str(MODEL))
     dt = interval(starts.tosses)
@@ -120,10 +121,10 @@ def fit(judge: Judge, starts: Starts) -> tuple[dict[str, float], int]:
             )
         )
     task = MujocoSysid(spec, numbers, motions, ("first", "elbow"))
-    found, _ = task.fit()
-    return dict(zip(VALUES, map(float, found), strict=True)), task.evaluations
+    estimate, _ = task.fit()
+    return dict(zip(VALUES, map(float, estimate), strict=True)), task.evaluations
 
 
 def nominal() -> dict[str, float]:
-    """Return the values of the file."""
+    """Return the initial values of all parameters, by name."""
     return {name: value for name, (value, _, _) in VALUES.items()}

@@ -1,4 +1,4 @@
-"""Results of the elbow as a page and a picture."""
+"""Write the results of the elbow as a page and a picture."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 from scipy import stats
 
-from experiments.elbow_tosses.task import HERE
+from experiments.elbow_tosses.task import FOLDER
 
 HORIZONS = {"20": "20 samples", "40": "40 samples", "whole": "whole tosses"}
 COLOURS = {
@@ -21,7 +21,7 @@ def page(draws: Sequence[dict]) -> None:
     """Write results.md and elbow.png.
 
     Args:
-        draws: what ``run.py`` keeps of each.
+        draws: entries of results.json, one for each draw.
     """
     lines = [
         "# The articulated elbow",
@@ -57,11 +57,11 @@ def page(draws: Sequence[dict]) -> None:
         "|---" * (len(draws) + 1) + "|",
     ]
     for name in draws[0]["parameters"]:
-        found = [draw["parameters"][name] for draw in draws]
-        cells = [f"{one['value']:.4g} ± {one['standard_error']:.1g}" for one in found]
+        rows = [draw["parameters"][name] for draw in draws]
+        cells = [f"{row['value']:.4g} ± {row['standard_error']:.1g}" for row in rows]
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += ["", "(± one standard error, clustered by toss.)", "", "![Errors](elbow.png)"]
-    (HERE / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     _picture(draws)
 
 
@@ -107,5 +107,5 @@ def _picture(draws: Sequence[dict]) -> None:
         axis.set_xticks(range(len(draws)), [f"draw {draw['seed']}" for draw in draws])
     axes[0].set_ylabel("mean distance [lengths]")
     axes[0].legend(fontsize=8)
-    figure.savefig(HERE / "elbow.png", dpi=100)
+    figure.savefig(FOLDER / "elbow.png", dpi=100)
     pyplot.close(figure)

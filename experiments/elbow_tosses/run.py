@@ -2,12 +2,13 @@
 
     python -m experiments.elbow_tosses.run DATA.npz [--draws 3] [--fitted 12] [--judged 40]
 
-DATA.npz: recorded tosses of two boxes joined by a hinge (poses of the first, angles), some of which
-are fitted over 20 samples and then 40 from starts all along the tosses. Errors, over 20 and 40
-samples and whole tosses that were not fitted, stand beside those of the nominal model in both
-engines and of MuJoCo fitted by ``mujoco.sysid`` (``pip install 'jaxccp[sysid]'``) over the same
-segments of 40 samples. Writes results.json, results.md and elbow.png; a run that was stopped goes
-on with the draws that are missing. Float64.
+DATA.npz: recorded tosses of two boxes joined by a hinge (poses of the first box, angles of the
+hinge). Some of them are fitted, over segments of 20 and then of 40 samples that begin at regular
+intervals along the tosses. Prediction errors on tosses that were not fitted, over 20 samples, 40
+samples and whole tosses, are compared with those of the nominal model in both engines and with
+those of MuJoCo fitted by ``mujoco.sysid`` (``pip install 'jaxccp[sysid]'``) to the same segments of
+40 samples. Writes results.json, results.md and elbow.png; a run that was interrupted resumes with
+the draws that are missing. Float64.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from jaxtyping import Float
 from experiments.elbow_tosses.report import page
 from experiments.elbow_tosses.task import (
     EVERY,
-    HERE,
+    FOLDER,
     HORIZONS,
     MODEL,
     PARAMETERS,
@@ -38,11 +39,11 @@ from jaxccp import load
 from jaxccp.identify import Method, Problem, Recording
 from jaxccp.identify.cube.fit import interval
 
-RESULTS = HERE / "results.json"
+RESULTS = FOLDER / "results.json"
 
 
 def main() -> None:
-    """Run the draws that are missing and write the results."""
+    """Run the missing draws and write the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--draws", type=int, default=3)
@@ -62,7 +63,7 @@ def main() -> None:
 
 
 def draw(fitted: list[Recording], judged: list[Recording]) -> dict:
-    """Return the parameters found in some tosses, and the errors of all models on others.
+    """Return the parameters identified from some tosses, and the errors of all models on others.
 
     Args:
         fitted: tosses to fit.
@@ -84,17 +85,17 @@ def draw(fitted: list[Recording], judged: list[Recording]) -> dict:
         "errors": {},
     }
     initial = task.column("initial")
-    short, whole = Starts(tuple(judged), False), Starts(tuple(judged), True)
-    judges = {False: Judge(short), True: Judge(whole)}
+    short, full = Starts(tuple(judged), False), Starts(tuple(judged), True)
+    judges = {False: Judge(short), True: Judge(full)}
     for name, values in (("nominal", initial), ("identified", fit.values)):
-        found = {key: judge.distances(values) for key, judge in judges.items()}
-        out["errors"][name] = entry(judges, found)
-    out |= _peer(fitted, {False: short, True: whole}, judges, out["errors"])
+        predicted = {key: judge.distances(values) for key, judge in judges.items()}
+        out["errors"][name] = entry(judges, predicted)
+    out |= _peer(fitted, {False: short, True: full}, judges, out["errors"])
     return out
 
 
 def problem(tosses: list[Recording]) -> Problem:
-    """Return the identification from segments of some tosses, short ones first.
+    """Return the identification problem of some tosses, with short segments first.
 
     Args:
         tosses: the recordings.
@@ -111,11 +112,11 @@ def problem(tosses: list[Recording]) -> Problem:
 def entry(
     judges: dict[bool, Judge], distances: dict[bool, Float[np.ndarray, "b s"]]
 ) -> dict[str, list[float]]:
-    """Return the errors of every start by the samples predicted, ready for JSON.
+    """Return the errors of every start as lists for JSON, by the number of samples predicted.
 
     Args:
-        judges: of segments, and of whole tosses.
-        distances: of each, at every sample.
+        judges: those of segments (False) and of whole tosses (True).
+        distances: distances of each judge, at every sample [box lengths].
     """
     out = {
         str(n): means(distances[False], judges[False].present, n).round(5).tolist()
@@ -130,7 +131,7 @@ def _peer(
     judges: dict[bool, Judge],
     errors: dict,
 ) -> dict:
-    """Add MuJoCo's errors, and return how its parameters were found."""
+    """Add MuJoCo's errors to ``errors``; return the values and the cost of its fit."""
     if not hasattr(importlib.import_module("mujoco.sysid"), "optimize"):
         print("mujoco.sysid is left out: it needs pip install 'jaxccp[sysid]'")
         return {}
@@ -140,9 +141,9 @@ def _peer(
     begin = time.process_time()
     values, evaluations = fit(Judge(segments), segments)
     seconds = round(time.process_time() - begin, 1)
-    for name, one in (("MuJoCo, nominal", nominal()), ("MuJoCo, fitted", values)):
-        found = {key: distances(judges[key], starts[key], one) for key in judges}
-        errors[name] = entry(judges, found)
+    for name, parameters in (("MuJoCo, nominal", nominal()), ("MuJoCo, fitted", values)):
+        predicted = {key: distances(judges[key], starts[key], parameters) for key in judges}
+        errors[name] = entry(judges, predicted)
     return {"peer": {"cpu_seconds": seconds, "evaluations": evaluations, "values": values}}
 
 

@@ -1,4 +1,4 @@
-"""Tosses of two boxes joined by a hinge: recordings, parameters, simulations and errors."""
+"""Define the tosses of two boxes joined by a hinge: recordings, parameters, simulations, errors."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,26 +15,26 @@ from jaxccp.identify.cube.fit import interval
 from jaxccp.identify.estimation.evaluation import Predictor
 from jaxccp.identify.simulation.toss_simulation import FIRST, TossSimulation
 
-HERE = Path(__file__).parent
-MODEL = HERE / "elbow.xml"
+FOLDER = Path(__file__).parent
+MODEL = FOLDER / "elbow.xml"
 LENGTH = 0.1
-"""Length of each box [m], in which errors are measured."""
+"""Length of each box [m], the unit of errors."""
 NOISE = 1e-4
-"""Standard deviation of positions, and of orientations over half a length [m]; what the model
-cannot express counts as more."""
+"""Standard deviation of positions, and of orientations times half a length [m]; what the model
+cannot represent makes errors larger than this."""
 SUBSTEPS = 4
-"""Steps between two samples."""
+"""Simulation steps between two samples."""
 HORIZONS = (20, 40)
-"""Samples that are predicted from starts all along the tosses."""
+"""Samples that are predicted from each of the starts along a toss."""
 EVERY = 20
-"""Samples from start to start."""
+"""Samples from one start to the next."""
 
 
 def read(path: Path) -> list[Recording]:
-    """Return the tosses of a file without those in which the tracker jumped.
+    """Return the tosses of a file, except those in which the tracker jumped.
 
     Args:
-        path: of ``elbow_tosses.npz``.
+        path: path of ``elbow_tosses.npz``.
     """
     data = np.load(path)
     ends, dt = np.cumsum(data["lengths"]), float(data["dt"])
@@ -62,21 +62,25 @@ def read(path: Path) -> list[Recording]:
 def poses(
     first: Float[np.ndarray, "s 7"], angle: Float[np.ndarray, " s"]
 ) -> tuple[Float[np.ndarray, "s 7"], Float[np.ndarray, "s 7"]]:
-    """Return the poses of the centres of both boxes: positions [m], quaternions.
+    """Return the poses of the centres of both boxes: positions [m] and quaternions.
 
     Args:
-        first: pose of the first box.
-        angle: of the hinge [rad].
+        first: poses of the first box.
+        angle: angles of the hinge [rad].
     """
-    facing = Rotation.from_quat(first[:, 3:], scalar_first=True)
-    turned = facing * Rotation.from_rotvec(angle[:, None] * np.array([0.0, 1.0, 0.0]))
-    centre = first[:, :3] + facing.apply([-0.035, 0.06, 0.0]) + turned.apply([0.035, 0.0, 0.0])
-    second = np.concatenate([centre, turned.as_quat(scalar_first=True)], axis=1)
-    return np.concatenate([first[:, :3], facing.as_quat(scalar_first=True)], axis=1), second
+    rotation = Rotation.from_quat(first[:, 3:], scalar_first=True)
+    second_rotation = rotation * Rotation.from_rotvec(angle[:, None] * np.array([0.0, 1.0, 0.0]))
+    centre = (
+        first[:, :3]
+        + rotation.apply([-0.035, 0.06, 0.0])
+        + second_rotation.apply([0.035, 0.0, 0.0])
+    )
+    second = np.concatenate([centre, second_rotation.as_quat(scalar_first=True)], axis=1)
+    return np.concatenate([first[:, :3], rotation.as_quat(scalar_first=True)], axis=1), second
 
 
 def _surface(leaf: str, initial: float, lower: float, upper: float, scale: float) -> Parameter:
-    """Return a parameter that boxes and ground share, so that it is that of the contact."""
+    """Return a parameter that boxes and ground share, so that it is also that of their contacts."""
     return Parameter(f"shapes[*].{leaf}", initial, lower, upper, shared=True, scale=scale)
 
 
@@ -96,19 +100,19 @@ PARAMETERS = (
     Parameter('shapes["ground"].position[2]', 0.0, -0.01, 0.01, scale=5e-4),
     Parameter("gravity", 1.0, 0.9, 1.1, factor=True, scale=0.01),
 )
-"""The first mass is not among them: poses depend only on ratios of other numbers to it."""
+"""The first mass is not among them: poses depend only on the ratios of other values to it."""
 
 
 def residual(
-    dt: float, samples: int, every: float = np.inf, least: float | None = None
+    dt: float, samples: int, every: float = np.inf, shortest: float | None = None
 ) -> TossSimulation:
     """Return simulations of tosses from measured starts, compared with poses.
 
     Args:
         dt: time between samples [s].
-        samples: to be predicted from each start.
-        every: time from start to start [s]; infinite for one start a toss.
-        least: time that is recorded after any start but the first one [s].
+        samples: number of samples to be predicted from each start.
+        every: time from one start to the next [s]; infinite for one start per toss.
+        shortest: least recorded time after any start but the first of a toss [s].
     """
     stop = Stop(atol=1e-6, max_iterations=300)
     stepper = EulerImplicitLinearized(dt / SUBSTEPS, "ncp", APGD(), stop)
@@ -121,15 +125,16 @@ def residual(
         every=every,
         observe=("pose",),
         stepper=stepper,
-        least=least,
+        least=shortest,
     )
 
 
 @dataclass(frozen=True)
 class Starts:
-    """Segments that are predicted: of some tosses, from starts all along them or from their first.
+    """Segments that are predicted, of some tosses.
 
-    ``whole`` has one start a toss and goes on to its end.
+    With ``whole`` there is one segment per toss, from its first start to its end; otherwise
+    segments begin at regular intervals along the tosses.
     """
 
     tosses: tuple[Recording, ...]
@@ -141,7 +146,7 @@ class Starts:
         return len(self.tosses[0].time) - FIRST - 1 if self.whole else HORIZONS[-1]
 
     def case(self) -> Case:
-        """Return the model with the simulations of these segments."""
+        """Return the model together with the simulations of these segments."""
         dt = interval(self.tosses)
         every = np.inf if self.whole else EVERY * dt
         simulation = residual(dt, self.samples, every, None if self.whole else EVERY * dt)
@@ -149,13 +154,13 @@ class Starts:
 
 
 class Judge:
-    """Computes errors of prediction for any parameters; compiled once."""
+    """Computes prediction errors for any values of the parameters; it is compiled once."""
 
     def __init__(self, starts: Starts) -> None:
         """Prepare the simulations.
 
         Args:
-            starts: that are predicted from.
+            starts: the segments to predict.
         """
         self._predictor = Predictor(starts.case(), PARAMETERS)
         self.batch = self._predictor.evaluator.plan.batch
@@ -163,11 +168,11 @@ class Judge:
         self.present = np.asarray(rows.weight)[:, 1:, 0] > 0
 
     def distances(self, values: Float[np.ndarray, " p"]) -> Float[np.ndarray, "b s"]:
-        """Return the mean distance of both boxes from where they were recorded, at each sample
-        after the starts [lengths].
+        """Return the mean distance of both boxes from their recorded positions, at each sample
+        after the starts [box lengths].
 
         Args:
-            values: of the parameters.
+            values: values of PARAMETERS.
         """
         evaluator, count = self._predictor.evaluator, len(self.batch)
         rows = np.tile(np.asarray(values, float), (count, 1))
@@ -179,13 +184,15 @@ class Judge:
 def means(
     distances: Float[np.ndarray, "b s"], present: Float[np.ndarray, "b s"], samples: int | None
 ) -> Float[np.ndarray, " b"]:
-    """Return the mean over so many samples after each start that has as many; over all that were
-    recorded when None.
+    """Return the mean distance over the first samples after each start.
+
+    Starts with fewer recorded samples are left out; with ``samples`` None the mean is over all
+    samples that were recorded.
 
     Args:
-        distances: at each sample.
-        present: whether it was recorded.
-        samples: how many.
+        distances: distance at each sample [box lengths].
+        present: whether each sample was recorded.
+        samples: number of samples, or None.
     """
     used = present[:, :samples]
     rows = used.any(axis=1) if samples is None else used.all(axis=1)

@@ -1,10 +1,11 @@
-"""What a step of a chain costs, its joints eliminated and iterated over.
+"""Measure the cost of a step of a chain, with its joints eliminated and with iteration over them.
 
     python experiments/elimination/run.py
 
-Writes results.md beside this file. Chains of balls hang askew and fall, so that every joint is at
-work; the last table is a chain with a heavy end that hangs still but for a push sideways. Times are
-of one process on what machine there is, each the fastest of several; compilation is from scratch.
+Writes results.md beside this file. The chains, with spherical joints, begin in an inclined line and
+fall, so that every joint transmits forces; the last table is of a chain that hangs vertically with
+a heavy last link, at rest or with that link given a small sideways velocity. Times are of one
+process on the machine at hand, each the fastest of several; compilation is from scratch.
 """
 
 import os
@@ -25,15 +26,21 @@ H = 1e-3
 LENGTH = 0.1
 SIZES = (10, 100, 1000)
 ITERATED_UP_TO = 100
-"""Links of the longest chain whose joints are iterated over."""
+"""Number of links of the longest chain whose joints are iterated over."""
 STEPS = 20
 SECONDS = 10.0
-"""That the chain with the heavy end hangs."""
+"""Duration of the motion of the chain with the heavy end [s]."""
 STEPPER = EulerImplicitLinearized(H, coordinates="maximal")
 
 
 def chain(links: int, end: float = 1.0, angle: float = 1.0) -> tuple[Model, State]:
-    """Links of 1 kg, the last one of ``end`` kg, in a line at ``angle`` to the vertical."""
+    """Build a chain of links of 1 kg in a straight line, on spherical joints.
+
+    Args:
+        links: number of links.
+        end: mass of the last link [kg].
+        angle: angle of the line to the vertical [rad].
+    """
     builder = ModelBuilder()
     down = LENGTH * np.array([np.sin(angle), 0.0, -np.cos(angle)])
     above = 0
@@ -47,7 +54,11 @@ def chain(links: int, end: float = 1.0, angle: float = 1.0) -> tuple[Model, Stat
 
 
 def cost(links: int, eliminate: bool) -> list[str]:
-    """Compile time, time of a step, iterations a step, error of the joints."""
+    """Return a row of the table of costs.
+
+    Its cells are the number of links, how joints are treated, compile time [s], time of a step
+    [ms], the same per link [µs], iterations per step and joint error [m].
+    """
     model, state = chain(links)
     stepper = EulerImplicitLinearized(H, coordinates="maximal", eliminate=eliminate)
     jax.clear_caches()
@@ -61,10 +72,10 @@ def cost(links: int, eliminate: bool) -> list[str]:
         times.append(time.perf_counter() - start)
         iterations += int(report.solver.iterations)
     error = float(jnp.max(jnp.abs(joint_motion(model, state).error)))
-    way = "eliminated" if eliminate else "iterated over"
+    treatment = "eliminated" if eliminate else "iterated over"
     return [
         str(links),
-        way,
+        treatment,
         f"{compiling:.1f}",
         f"{1e3 * min(times):.2f}",
         f"{1e6 * min(times) / links:.1f}",
@@ -74,7 +85,7 @@ def cost(links: int, eliminate: bool) -> list[str]:
 
 
 def gradient(links: int) -> list[str]:
-    """Compile time and time of the gradient of one step."""
+    """Return the number of links, and the compile [s] and run [ms] times of a step's gradient."""
     model, state = chain(links)
 
     def tip(velocity: jax.Array) -> jax.Array:
@@ -92,16 +103,20 @@ def gradient(links: int) -> list[str]:
     return [str(links), f"{compiling:.1f}", f"{1e3 * min(times):.2f}"]
 
 
-def hang(push: float) -> list[str]:
-    """How far a chain of 100 links with 1 000 kg at its end goes, its end pushed sideways."""
+def hang(velocity: float) -> list[str]:
+    """Return how far a hanging chain of 100 links with 1 000 kg at its end moves.
+
+    The cells are the initial sideways velocity of the end, ``velocity`` [m/s], the largest sideways
+    and the largest vertical displacement of any link [m], and the joint error [m].
+    """
     model, state = chain(100, end=1000.0, angle=0.0)
-    state = State(**{**state.__dict__, "velocity": state.velocity.at[-1, 0].add(push)})
+    state = State(**{**state.__dict__, "velocity": state.velocity.at[-1, 0].add(velocity)})
     steps = round(SECONDS / H)
     end, _ = rollout(model, state, STEPPER, steps, every=steps)
-    moved = end.position - state.position
+    displacement = end.position - state.position
     error = float(jnp.max(jnp.abs(joint_motion(model, end).error)))
-    sideways, down = (float(jnp.max(jnp.abs(moved[:, k]))) for k in (0, 2))
-    return [f"{push:g}", f"{sideways:.2e}", f"{down:.2e}", f"{error:.0e}"]
+    sideways, down = (float(jnp.max(jnp.abs(displacement[:, k]))) for k in (0, 2))
+    return [f"{velocity:g}", f"{sideways:.2e}", f"{down:.2e}", f"{error:.0e}"]
 
 
 def table(head: str, rows: list[list[str]]) -> str:

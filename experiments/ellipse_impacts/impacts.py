@@ -1,4 +1,4 @@
-"""Impacts of the ellipse as recordings, and models of the rig."""
+"""Read the impacts of the ellipse as recordings, and build models of the rig."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ import jaxccp
 from jaxccp.identify import Recording, recording
 
 MASS, INERTIA = 0.0364, 3.885e-4 * 0.0364
-"""Of the ellipse as the model is built [kg, kg m²]; the norm of errors has this inertia."""
+"""Mass [kg] and inertia [kg m²] of the modelled ellipse; the norm of errors has this inertia."""
 AXES = "x", "y", "theta"
-"""x, y and theta of the file."""
+"""Names of the coordinates, in the order of the columns of the file."""
 FLOOR = """<joint name="floor" axis="0 1 0" pos="0 0 .05" armature="7e-3"/>
   <inertial pos="0 0 .05" mass="1e-6" diaginertia="1e-9 1e-9 1e-9"/>"""
 RIG = """<mujoco><compiler angle="radian"/><worldbody>
@@ -29,10 +29,10 @@ def rig(pivots: bool):
 
 
 def read(path: Path) -> list[Recording]:
-    """Return the impacts of a file that carry no flag.
+    """Return the impacts of a file that have no flag set.
 
     Args:
-        path: npz with ``q``, ``v`` (2n, 3), ``flags`` (n, 6) and ``dt``.
+        path: npz with ``ids`` (n), ``q`` and ``v`` (2n, 3), ``flags`` (n, 6) and ``dt`` [s].
     """
     data = np.load(path)
     plain = np.asarray(data["flags"]).sum(axis=1) == 0

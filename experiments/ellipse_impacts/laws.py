@@ -1,4 +1,4 @@
-"""Empirical laws to compare with: Routh's method with a coefficient of restitution that varies."""
+"""Define empirical impact laws: Routh's method with a coefficient of restitution that varies."""
 
 from dataclasses import replace
 
@@ -11,13 +11,16 @@ TYPICAL_SPEED = 2.57
 
 
 def slip_restitution(contact: ImpactContact):
-    """Return Poisson's impulse with e − c |u_t|."""
+    """Return Poisson's impulse with the coefficient of restitution e − c |u_t|, u_t the slip."""
     lost = contact.numbers["per_slip_speed"] * jnp.abs(contact.velocity[1])
     return poisson(replace(contact, restitution=contact.restitution - lost))
 
 
 def speed_restitution(contact: ImpactContact):
-    """Return Poisson's impulse with e (|u_n| / typical speed)^−p."""
+    """Return Poisson's impulse with the coefficient of restitution e (|u_n| / TYPICAL_SPEED)^−p.
+
+    u_n is the normal velocity before the impact.
+    """
     speed = jnp.maximum(-contact.velocity[0], 1e-3) / TYPICAL_SPEED
     falling = contact.restitution * speed ** -contact.numbers["power"]
     return poisson(replace(contact, restitution=falling))

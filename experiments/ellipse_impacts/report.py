@@ -1,4 +1,4 @@
-"""The table and the picture of the comparison of impact laws."""
+"""Write the table and the picture of the comparison of impact laws."""
 
 from pathlib import Path
 
@@ -24,14 +24,14 @@ UNITS = {
 
 
 def write(path: Path, findings: Path, rows: list[dict], count: int, repeats: int) -> None:
-    """Write the table and what is concluded from it.
+    """Write the table of all laws, followed by the conclusions.
 
     Args:
-        path: of the table.
-        findings: text that follows it.
-        rows: of all laws.
-        count: of impacts.
-        repeats: of cross-validation.
+        path: file to write.
+        findings: file of the conclusions, which follow the table.
+        rows: results of ``compare`` for all laws.
+        count: number of impacts.
+        repeats: number of repetitions of the cross-validation.
     """
     lines = [
         "# Impacts of an ellipse: which law",
@@ -56,8 +56,8 @@ def write(path: Path, findings: Path, rows: list[dict], count: int, repeats: int
             change = f"{gap.mean():+.4f} ± {np.std(gap, axis=1).mean() / np.sqrt(count):.4f}"
         before = errors
         numbers = ", ".join(
-            UNITS[name].format(one["value"], one["interval"])
-            for name, one in row["parameters"].items()
+            UNITS[name].format(parameter["value"], parameter["interval"])
+            for name, parameter in row["parameters"].items()
         )
         lines.append(
             f"| {row['name']} | {len(row['parameters'])} | {errors.mean():.4f} | {spread:.4f} | "
@@ -68,15 +68,17 @@ def write(path: Path, findings: Path, rows: list[dict], count: int, repeats: int
 
 
 def draw(path: Path, rows: list[dict], recordings) -> None:
-    """Draw the errors of the laws, and restitution over landing place and slip speed.
+    """Draw the errors of the laws, and restitution against landing place and slip speed.
 
     Args:
-        path: of the picture.
-        rows: of all laws.
+        path: file of the picture.
+        rows: results of ``compare`` for all laws.
         recordings: the impacts.
     """
     place, rate = (
-        np.array([[one[f'{kind}["{axis}"]'].values[:, 0] for axis in AXES] for one in recordings])
+        np.array(
+            [[impact[f'{kind}["{axis}"]'].values[:, 0] for axis in AXES] for impact in recordings]
+        )
         for kind in ("position", "rate")
     )
     place = place[:, :, 0]

@@ -1,4 +1,4 @@
-"""Which law explains the impacts of an ellipse: cross-validation of laws on recorded impacts.
+"""Compare impact laws by cross-validation on recorded impacts of an ellipse.
 
 python -m experiments.ellipse_impacts.run [DATA] [--repeats 3]
 python -m experiments.ellipse_impacts.run --evaluate params.json OTHER.npz
@@ -26,7 +26,7 @@ FOLDS = 5
 UNIFORM = 4.625e-4
 """I/m of a uniform ellipse [m²]."""
 METHOD = Method(threshold=0.1)
-"""Nearly the mean of the relative errors, which is the score."""
+"""Method of the fits; with this threshold its loss is nearly the mean relative error, the score."""
 PARAMETERS = {
     "restitution": Parameter("shapes[*].restitution", 0.54, 0.0, 1.0, shared=True),
     "friction": Parameter("shapes[*].friction", 0.18, 0.0, shared=True),
@@ -42,7 +42,7 @@ PARAMETERS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A law with the parameters that are fitted, the first two restitution and friction."""
+    """A law and its fitted parameters: restitution, friction and those named in ``further``."""
 
     name: str
     law: str
@@ -50,15 +50,15 @@ class Entry:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """Return the parameters."""
+        """Return the fitted parameters, restitution and friction first."""
         return [PARAMETERS[name] for name in ("restitution", "friction", *self.further)]
 
     def case(self, recordings) -> Case:
-        """Return the model and how it is compared with recordings."""
+        """Return the model, the recordings and the residual that compares them."""
         return Case(rig("pivot" in self.further), recordings, Impacts(self.law))
 
     def problem(self, recordings) -> Problem:
-        """Return the problem of identification."""
+        """Return the identification problem of this law for some recordings."""
         case = self.case(recordings)
         return Problem(case.mechanism, recordings, self.parameters, case.residual, METHOD)
 
@@ -92,7 +92,7 @@ WINNER = ENTRIES[-1]
 
 
 def norms(evaluation, noise: float = Impacts().noise) -> np.ndarray:
-    """Return the relative error of each impact."""
+    """Return the relative error of each impact, shape (impacts,)."""
     return noise * np.sqrt(np.sum(evaluation.windows**2, axis=1))
 
 
@@ -102,7 +102,7 @@ def compare(entry: Entry, recordings, repeats: int) -> dict:
     Args:
         entry: the law.
         recordings: all impacts.
-        repeats: partitions into folds, drawn with the seeds 0, 1, …
+        repeats: number of partitions into folds, drawn with the seeds 0, 1, …
     """
     problem = entry.problem(recordings)
     fit = problem.fit()
@@ -126,18 +126,19 @@ def compare(entry: Entry, recordings, repeats: int) -> dict:
 
 
 def evaluate(parameters: Path, data: Path) -> dict[float, np.ndarray]:
-    """Return the relative errors of the impacts of a file with the parameters of another, by the
-    I/m of the norm [m²].
+    """Return the relative errors of the impacts of a file with saved parameters.
+
+    The keys of the result are the values of I/m in the norm of errors [m²].
 
     Args:
-        parameters: JSON that a run has written.
-        data: npz of impacts.
+        parameters: params.json of a run.
+        data: npz of impacts, in the layout that ``read`` takes.
     """
     saved = json.loads(parameters.read_text())
-    entry = next(one for one in ENTRIES if one.name == saved["name"])
+    entry = next(law for law in ENTRIES if law.name == saved["name"])
     problem = entry.problem(read(data))
     plan = cast(ImpactPlan, problem.plans[0])
-    values = np.array([one["value"] for one in saved["parameters"].values()])
+    values = np.array([parameter["value"] for parameter in saved["parameters"].values()])
     subject, pairs = problem.subject(values), plan.batch.take(np.arange(len(plan.batch)))
     rates = np.asarray(jax.jit(jax.vmap(lambda pair: plan.predict(subject, pair)))(pairs))
     after = np.asarray(pairs.after)
@@ -145,7 +146,7 @@ def evaluate(parameters: Path, data: Path) -> dict[float, np.ndarray]:
     def size(rates: np.ndarray, inertia: float) -> np.ndarray:
         return np.sqrt(rates**2 @ np.array([1.0, 1.0, inertia]))
 
-    return {one: size(rates - after, one) / size(after, one) for one in (INERTIA / MASS, UNIFORM)}
+    return {i: size(rates - after, i) / size(after, i) for i in (INERTIA / MASS, UNIFORM)}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Draws docs/images/environments.png: environments whose models have no counterpart elsewhere.
+"""Draw docs/images/environments.png: environments whose models have no counterpart elsewhere.
 
 python -m experiments.environments.picture
 """
@@ -20,7 +20,7 @@ SHOWN = {
     "linkage_walker": ([1.0], 22),
     "in_hand": ([0.25, -0.25, -0.25, 0.25], 25),
 }
-"""An action, and how many times it is taken before the picture."""
+"""Action of each environment, and the number of steps with it before the picture."""
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""What an environment costs beside its stepper: observation, reward, checks and resets.
+"""Measure what an environment costs besides its stepper: observation, reward, checks and resets.
 
     python -m experiments.environments.run [--names cartpole,hopper,ant] [--copies 1024]
 
-Writes results.md beside itself. Times are CPU times on one core, the best of several runs that take
-turns, so that other work on the machine matters little.
+Writes results.md beside this file. Times are CPU times on one core, the best of several runs that
+are made in turns, so that other work on the machine matters little.
 """
 
 import argparse
@@ -24,62 +24,72 @@ import jax.numpy as jnp
 from jaxccp import envs, rollout
 from jaxccp.envs import EnvState
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 STEPS = 8
-"""Of a run."""
+"""Steps of the environment in one run."""
 REPEATS = 3
 Step = Callable[[Any, jax.Array], tuple[Any, Any]]
 
 
 def looped(env: envs.Env, copies: int, step: Step) -> Callable:
-    """A program of so many steps of all copies, under random actions."""
+    """Return a compiled function that takes STEPS steps of all copies under random actions.
+
+    Args:
+        env: supplies the specification of actions.
+        copies: number of copies.
+        step: function of the carried state and the actions of all copies.
+    """
     spec = env.action_spec
 
-    def one(carry: Any, key: jax.Array) -> tuple[Any, Any]:
+    def random_step(carry: Any, key: jax.Array) -> tuple[Any, Any]:
         drawn = jax.random.uniform(key, (copies, *spec.shape), spec.low.dtype, spec.low, spec.high)
         return step(carry, drawn)
 
     @jax.jit
     def run(carry: Any, keys: jax.Array) -> tuple[Any, Any]:
-        return jax.lax.scan(one, carry, keys)
+        return jax.lax.scan(random_step, carry, keys)
 
     return run
 
 
 def programs(env: Any) -> dict[str, Step]:
-    """The environment; its stepper with reports, as ``rollout`` has them; its stepper without."""
+    """Return three step functions to be compared.
+
+    They are a step of the environment, the same motion by ``rollout``, which returns reports, and
+    by the stepper alone, whose reports are dropped.
+    """
     core = env.env.env
     many = round(env.ctrl_dt / env.sim_dt)
 
-    def whole(state: EnvState, actions: jax.Array) -> tuple[EnvState, Any]:
+    def environment(state: EnvState, actions: jax.Array) -> tuple[EnvState, Any]:
         after = jax.vmap(env.step)(state, actions)
         kept = (after.obs, after.reward, after.terminated, after.truncated, after.metrics)
         return after, kept
 
-    def reported(physics: Any, actions: jax.Array) -> tuple[Any, Any]:
-        def one(physics: Any, control: jax.Array) -> tuple[Any, Any]:
+    def rolled_out(physics: Any, actions: jax.Array) -> tuple[Any, Any]:
+        def single(physics: Any, control: jax.Array) -> tuple[Any, Any]:
             controls = jnp.broadcast_to(control, (many, *control.shape))
             steps = (core.stepper, many, None, controls)
             return rollout(core.model, physics, *steps, every=many)
 
-        return jax.vmap(one)(physics, core.layout.control(actions))
+        return jax.vmap(single)(physics, core.layout.control(actions))
 
     def bare(physics: Any, actions: jax.Array) -> tuple[Any, Any]:
         control = core.layout.control(actions)
 
-        def one(physics: Any, control: jax.Array) -> Any:
+        def single(physics: Any, control: jax.Array) -> Any:
             return core.stepper.advance(core.model, physics, control=control)[0]
 
         def again(physics: Any, _: None) -> tuple[Any, None]:
-            return jax.vmap(one)(physics, control), None
+            return jax.vmap(single)(physics, control), None
 
         return jax.lax.scan(again, physics, length=many)[0], None
 
-    return {"environment": whole, "rollout": reported, "stepper": bare}
+    return {"environment": environment, "rollout": rolled_out, "stepper": bare}
 
 
 def measured(name: str, copies: int) -> str:
-    """A row of the table."""
+    """Measure one environment; return its row of the table, which is also printed."""
     env: Any = envs.make(name)
     runs = {kind: looped(env, copies, step) for kind, step in programs(env).items()}
     state = jax.jit(jax.vmap(env.reset))(jax.random.split(jax.random.key(0), copies))
@@ -88,8 +98,8 @@ def measured(name: str, copies: int) -> str:
     state = replace(state, info={**state.info, "steps": steps})
     ends = []
     for seed in range(3):  # robots have fallen by then
-        state, found = runs["environment"](state, keys(seed))
-        ends.append(found[2] | found[3])
+        state, output = runs["environment"](state, keys(seed))
+        ends.append(output[2] | output[3])
     starts = {"environment": state, "rollout": state.physics, "stepper": state.physics}
     best: dict[str, float] = {}
     for repeat in range(REPEATS + 1):  # the first one compiles
@@ -100,18 +110,18 @@ def measured(name: str, copies: int) -> str:
             if repeat > 0:
                 best[kind] = min(best.get(kind, spent), spent)
     speed = {kind: copies / spent for kind, spent in best.items()}
-    whole = speed["environment"]
+    speed_env = speed["environment"]
     ended = 100 * float(jnp.stack(ends).mean())
     row = (
-        f"| {name} | {copies} | {ended:.2f} % | {whole:,.0f} | "
-        f"{whole / speed['rollout']:.2f} | {whole / speed['stepper']:.2f} |"
+        f"| {name} | {copies} | {ended:.2f} % | {speed_env:,.0f} | "
+        f"{speed_env / speed['rollout']:.2f} | {speed_env / speed['stepper']:.2f} |"
     )
     print(row, flush=True)
     return row
 
 
 def keys(seed: int) -> jax.Array:
-    """Of the steps of a run."""
+    """Return the random keys of the steps of a run, shape (STEPS,)."""
     return jax.random.split(jax.random.key(seed + 2), STEPS)
 
 
@@ -121,7 +131,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=1024)
     options = parser.parse_args()
     rows = "\n".join(measured(name, options.copies) for name in options.names.split(","))
-    (HERE / "results.md").write_text(
+    (FOLDER / "results.md").write_text(
         f"""# What an environment costs beside its stepper
 
 `python -m experiments.environments.run`. Float32, random actions, a new one in every step; episodes

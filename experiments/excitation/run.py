@@ -1,6 +1,8 @@
-"""Standard errors of fits to an optimal and to a random motion, predicted and found.
+"""Compare predicted and observed standard errors of fits to an optimal and to a random motion.
 
-An arm of three axes whose torques MuJoCo computes; run ``python -m experiments.excitation.run``.
+    python -m experiments.excitation.run
+
+The mechanism is an arm of three axes; MuJoCo computes its torques.
 """
 
 import csv
@@ -22,15 +24,19 @@ SEEDS = 24
 NOISE = 0.3
 """Standard deviation of a sample of torque [N m]."""
 POSITION_NOISE = 1e-5
-"""Of a sample of position [rad]."""
+"""Standard deviation of a sample of position [rad]."""
 FRICTION = {"yaw": 0.5, "lift": 0.6, "elbow": 0.3}
-"""Dry friction, which MuJoCo's inverse dynamics leaves to us [N m]."""
+"""Dry friction of each axis [N m], added here because MuJoCo's inverse dynamics omits it."""
 LIMITS = Limits(rate=2.5, acceleration=15.0, clearance=0.05)
 DESIGN = Design(duration=6.0, terms=4, noise=NOISE, starts=8, iterations=40, cutoff=15.0)
 
 
 def parameters(per_sequence: bool) -> list[Parameter]:
-    """Return what is identified: damping, dry friction, and the masses of the two links."""
+    """Return the parameters to identify: dry friction, damping, and the masses of the two links.
+
+    Args:
+        per_sequence: whether each recording has its own values.
+    """
     friction = [
         Parameter(f'axes["{name}"].friction', initial=0.8 * value, scale=0.1)
         for name, value in FRICTION.items()
@@ -38,13 +44,21 @@ def parameters(per_sequence: bool) -> list[Parameter]:
     rest = [Parameter("axes[*].damping", scale=0.1)]
     rest += [Parameter(f'bodies["{name}"].mass', scale=0.2) for name in ("upper", "fore")]
     return [
-        Parameter(one.path, one.initial, scale=one.scale, per_sequence=per_sequence)
-        for one in (*friction, *rest)
+        Parameter(
+            parameter.path, parameter.initial, scale=parameter.scale, per_sequence=per_sequence
+        )
+        for parameter in (*friction, *rest)
     ]
 
 
 def recorded(motion: Excitation, name: str, seed: int) -> Recording:
-    """Return a recording of a motion: MuJoCo's torques, dry friction, and noise of both."""
+    """Return a recording of a motion: MuJoCo's torques plus dry friction, with noise.
+
+    Args:
+        motion: positions, rates and accelerations of the arm.
+        name: name of the motion.
+        seed: seed of the noise of torques and positions.
+    """
     model = mujoco.MjModel.from_xml_path(str(FOLDER / "arm.xml"))
     data, random = mujoco.MjData(model), np.random.default_rng(seed)
     torque = np.zeros_like(motion.torque)
@@ -66,7 +80,10 @@ def recorded(motion: Excitation, name: str, seed: int) -> Recording:
 
 
 def run() -> None:
-    """Plan both motions, fit each recording for itself, and write results.csv and results.md."""
+    """Plan both motions and fit each recording separately.
+
+    Writes results.csv, results.md and motions.png.
+    """
     jax.config.update("jax_enable_x64", True)
     arm = load(str(FOLDER / "arm.xml"))
     motions = {
@@ -78,15 +95,15 @@ def run() -> None:
         )
         for name, steps, starts in (("random", 0, 1), ("optimal", DESIGN.iterations, 8))
     }
-    logs = [recorded(one, name, seed) for name, one in motions.items() for seed in range(SEEDS)]
+    logs = [recorded(m, name, seed) for name, m in motions.items() for seed in range(SEEDS)]
     residual = InverseDynamics(cutoff=DESIGN.cutoff, moving=DESIGN.moving, trim=0.1)
     fit = Problem(arm, logs, parameters(True), residual).fit()
     rows = []
     for name, motion in motions.items():
         for parameter, predicted in zip(motion.names, motion.after, strict=True):
             values = [fit[f"{parameter} of {name} {seed}"] for seed in range(SEEDS)]
-            found = float(np.std(values, ddof=1))
-            rows.append((name, parameter, predicted, found, found / predicted))
+            observed = float(np.std(values, ddof=1))
+            rows.append((name, parameter, predicted, observed, observed / predicted))
     with (FOLDER / "results.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["motion", "parameter", "predicted", "found", "ratio"])
@@ -98,7 +115,7 @@ def run() -> None:
 def write_page(
     motions: dict[str, Excitation], rows: list[tuple[str, str, float, float, float]]
 ) -> None:
-    """Write results.md."""
+    """Write results.md: standard errors, and how far the optimal motion uses the limits."""
     lines = [
         "# Optimal excitation: standard errors, predicted and found",
         "",
@@ -128,9 +145,9 @@ def write_page(
         ]
     lines += ["", "Greatest use of limits by the optimal motion:", "", "| what | value | limits |"]
     lines += ["|---|---|---|"]
-    for one in motions["optimal"].uses:
-        ends = f"{one.limits[0]:.3g} … {one.limits[1]:.3g}"
-        lines.append(f"| {one.what} | {one.value:.3g} | {ends}{'' if one.kept else ' EXCEEDED'} |")
+    for use in motions["optimal"].uses:
+        ends = f"{use.limits[0]:.3g} … {use.limits[1]:.3g}"
+        lines.append(f"| {use.what} | {use.value:.3g} | {ends}{'' if use.kept else ' EXCEEDED'} |")
     lines += ["", "![Motions](motions.png)"]
     (FOLDER / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -1,9 +1,9 @@
-"""Steps per CPU-second and accuracy of a falling cable, beside exudyn's ANCFCable2D.
+"""Measure speed and accuracy of a falling ANCF cable, in jaxccp and with exudyn's ANCFCable2D.
 
     python -m experiments.flexible.cables
 
-Needs exudyn 1.13 or newer (from PyPI). On one core; writes cables.md beside itself. About ten
-minutes.
+Needs exudyn 1.13 or newer (from PyPI). Runs on one core for about ten minutes; writes cables.md
+beside this file. Speed is in steps per CPU-second.
 """
 
 import os
@@ -37,10 +37,10 @@ from jaxccp.dynamics import HHT, GeneralisedAlpha
 
 STEP, SHORT = 1e-3, 1e-4
 FINE = 1e-5
-"""Step of the explicit runs [s]. At twice of it they lose the fastest waves."""
+"""Step of the explicit runs [s]. At twice this step they lose the fastest waves."""
 FINEST, MEDIUM = 2e-5, 2.5e-4
-"""Steps of exudyn's references [s], of one copy and of 64."""
-HERE = Path(__file__).resolve().parent
+"""Steps of exudyn's reference runs of one copy and of 64 copies [s]."""
+FOLDER = Path(__file__).resolve().parent
 HEAD = """# A falling cable
 
 `python -m experiments.flexible.cables`. A cable of {elements} ANCF elements ({length:g} m, radius
@@ -75,20 +75,26 @@ class Row(NamedTuple):
 
     copies: int
     step: float
+    """Length of a step [s]."""
     rate: float
-    """Steps per CPU-second."""
+    """Steps per CPU-second, of all copies together."""
     error: float
-    """[m]"""
+    """Largest distance of a tip from its reference [m]."""
 
 
 def distance(ends: np.ndarray, reference: np.ndarray) -> float:
-    """The largest between tips and where they should be [m]."""
+    """Return the largest distance between tips and their references [m]."""
     return float(np.linalg.norm(ends - reference, axis=-1).max())
 
 
 def rows(reference: np.ndarray, of_copies: np.ndarray) -> dict[str, Row]:
-    """The table, by engine and stepper."""
-    table, one, copies, steps = {}, np.zeros(1), len(SPINS), round(SPAN / STEP)
+    """Measure all engines and steppers; return the lines of the table by name.
+
+    Args:
+        reference: final tip of the single copy, shape (2,) [m].
+        of_copies: final tips of all copies, shape (copies, 2) [m].
+    """
+    table, still, copies, steps = {}, np.zeros(1), len(SPINS), round(SPAN / STEP)
 
     def add(name: str, copies: int, step: float, rate: float, error: float) -> None:
         table[name] = Row(copies, step, rate, error)
@@ -108,13 +114,13 @@ def rows(reference: np.ndarray, of_copies: np.ndarray) -> dict[str, Row]:
         rate, end = ours(stepper, np.float64, False, steps)
         add(f"jaxccp, {name}, float64", 1, STEP, rate, distance(end, reference))
     for kind in ("TrapezoidalIndex2", "GeneralizedAlpha"):
-        found = [peers(kind, STEP, one) for _ in range(REPEATS)]
-        rate, end = max(found, key=lambda run: run[0])
+        runs = [peers(kind, STEP, still) for _ in range(REPEATS)]
+        rate, end = max(runs, key=lambda run: run[0])
         add(f"exudyn, {kind}", 1, STEP, rate, distance(end, reference))
     kind = "TrapezoidalIndex2"
-    found = [peers(kind, STEP, spin[None]) for spin in SPINS]
-    rate = copies / sum(1 / rate for rate, _end in found)
-    ends = np.concatenate([end for _rate, end in found])
+    runs = [peers(kind, STEP, spin[None]) for spin in SPINS]
+    rate = copies / sum(1 / rate for rate, _end in runs)
+    ends = np.concatenate([end for _rate, end in runs])
     add(f"exudyn, {kind}, one by one", copies, STEP, rate, distance(ends, of_copies))
     rate, ends = peers(kind, STEP, SPINS)
     add(f"exudyn, {kind}, one system", copies, STEP, rate, distance(ends, of_copies))
@@ -122,17 +128,17 @@ def rows(reference: np.ndarray, of_copies: np.ndarray) -> dict[str, Row]:
 
 
 def main() -> None:
-    """Write the table."""
+    """Compute the references, measure all runs and write cables.md."""
     jax.config.update("jax_enable_x64", True)
-    kind, one = "TrapezoidalIndex2", np.zeros(1)
+    kind, still = "TrapezoidalIndex2", np.zeros(1)
     reference = explicit(cable(), FINE)
-    half, own = explicit(cable(), FINE / 2), explicit(cable(peer=False), FINE)
+    half, default = explicit(cable(), FINE / 2), explicit(cable(peer=False), FINE)
     of_copies = np.concatenate([peers(kind, MEDIUM, spin[None])[1] for spin in SPINS])
     tail = {
-        "between": distance(peers(kind, FINEST, one)[1], reference),
-        "mediums": distance(peers(kind, MEDIUM, one)[1], reference),
+        "between": distance(peers(kind, FINEST, still)[1], reference),
+        "mediums": distance(peers(kind, MEDIUM, still)[1], reference),
         "halved": distance(half, reference),
-        "own": distance(own, reference),
+        "own": distance(default, reference),
     }
     text = HEAD.format(
         elements=ELEMENTS,
@@ -148,7 +154,7 @@ def main() -> None:
     version, (x, z) = metadata.version("exudyn"), reference
     numbers = {"fine": FINE, "finest": FINEST, "medium": MEDIUM}
     text += TAIL.format(version=version, x=x, z=z, **numbers, **tail)
-    (HERE / "cables.md").write_text(text, encoding="utf-8")
+    (FOLDER / "cables.md").write_text(text, encoding="utf-8")
     print(text)
 
 

@@ -1,4 +1,4 @@
-"""The cable of cables.py: as a model of jaxccp and of exudyn, and runs of both."""
+"""Build the falling cable of cables.py in jaxccp and in exudyn, and time runs of both."""
 
 import importlib
 import time
@@ -27,13 +27,13 @@ ELEMENTS, LENGTH, RADIUS, YOUNG, DENSITY, G = 100, 1.0, 5e-3, 1e7, 1000.0, 9.81
 AREA, MOMENT = np.pi * RADIUS**2, np.pi * RADIUS**4 / 4
 SPAN, REPEATS = 0.5, 3
 SPINS = np.linspace(-1.0, 1.0, 64)
-"""About the pinned end when a copy is let go [rad/s]."""
+"""Initial angular velocity of each copy about the pinned end [rad/s]."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class PeerLaw(CableLaw):
-    """exudyn's: ε = |r_x| − 1 and κ = r_x × r_xx / |r_x|²."""
+    """exudyn's law of a cable, with the strains ε = |r_x| − 1 and κ = r_x × r_xx / |r_x|²."""
 
     def strain(self, y: Float[Array, "2 3"]) -> Float[Array, "4"]:
         slope, second = y
@@ -45,7 +45,7 @@ class PeerLaw(CableLaw):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class PeerElements(CableElements):
-    """Cable elements of :class:`PeerLaw`."""
+    """Cable elements whose law is :class:`PeerLaw`."""
 
     def points(self) -> Points:
         points = super().points()
@@ -55,31 +55,31 @@ class PeerElements(CableElements):
 
 
 def cable(peer: bool = True) -> NodalFamily:
-    """The cable, with exudyn's law or with jaxccp's own."""
+    """Build the cable, with exudyn's law or with that of jaxccp."""
     nodes = np.linspace([0, 0, 0], [LENGTH, 0, 0], ELEMENTS + 1)
     family = rope(jnp.asarray(nodes), AREA, MOMENT, YOUNG, DENSITY, pinned=(0,))
-    own = family.elements
-    assert isinstance(own, CableElements)
+    elements = family.elements
+    assert isinstance(elements, CableElements)
     if not peer:
         return family
-    numbers = {field.name: getattr(own, field.name) for field in fields(own)}
+    numbers = {field.name: getattr(elements, field.name) for field in fields(elements)}
     return replace(family, elements=PeerElements(**numbers))
 
 
 def built() -> tuple[Model, State, int]:
-    """The model, its start, and the body at the tip."""
+    """Build the model; return it, its initial state, and the body at the tip."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     nodes = builder.add_family(cable(), "cable")
     return *builder.build(), nodes[-1]
 
 
-def spun(state: State) -> State:
-    """Copies of the start that turn about the pinned end, each at its own rate."""
+def rotating_copies(state: State) -> State:
+    """Return a copy of the initial state for each of SPINS, rotating about the pinned end."""
     (start,) = state.families
     # Only free coordinates are in v: the pinned end's slope, then positions and slopes.
-    along = np.linspace(0, LENGTH, ELEMENTS + 1)
+    distance = np.linspace(0, LENGTH, ELEMENTS + 1)
     rates = np.zeros((ELEMENTS + 1, 2, 3))
-    rates[:, 0, 2], rates[:, 1, 2] = along, 1.0
+    rates[:, 0, 2], rates[:, 1, 2] = distance, 1.0
     v = np.outer(SPINS, rates.reshape(-1)[3:])
     copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(SPINS), *leaf.shape)), state)
     moving = replace(start, q=copies.families[0].q, v=jnp.asarray(v, start.v.dtype))
@@ -87,12 +87,19 @@ def spun(state: State) -> State:
 
 
 def ours(stepper: Stepper, precision: type, batch: bool, steps: int) -> tuple[float, np.ndarray]:
-    """Steps per CPU-second, and where tips end [m]."""
+    """Simulate in jaxccp; return steps per CPU-second, and the final tips (x, z) [m].
+
+    Args:
+        stepper: stepper with its step.
+        precision: floating-point type.
+        batch: whether all 64 copies are simulated, or one without spin.
+        steps: number of steps.
+    """
     jax.config.update("jax_enable_x64", precision is np.float64)
     model, state, tip = built()
     go = rollout_batch if batch else rollout
     if batch:
-        state = spun(state)
+        state = rotating_copies(state)
     run = jax.jit(lambda state: go(model, state, stepper, steps, every=steps))
     compiled = run.lower(state).compile()
     best = np.inf
@@ -107,30 +114,36 @@ def ours(stepper: Stepper, precision: type, batch: bool, steps: int) -> tuple[fl
 
 
 def explicit(family: NodalFamily, h: float) -> np.ndarray:
-    """Where the tip ends by the classical Runge–Kutta rule on the elements' forces [m]."""
+    """Return the final tip (x, z) [m] by the classical Runge–Kutta rule in steps of ``h`` [s]."""
     start, gravity = family.start(), jnp.array([0, 0, -G])
     inverse = jnp.linalg.inv(family.inertia())
 
-    def slopes(now: tuple[Array, Array]) -> tuple[Array, Array]:
-        return now[1], inverse @ family.force(now[0], gravity)
+    def slopes(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        return state[1], inverse @ family.force(state[0], gravity)
 
-    def step(_: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+    def step(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         def after(by: float, rate: tuple[Array, Array]) -> tuple[Array, Array]:
-            return now[0] + by * rate[0], now[1] + by * rate[1]
+            return state[0] + by * rate[0], state[1] + by * rate[1]
 
-        a = slopes(now)
+        a = slopes(state)
         b = slopes(after(h / 2, a))
         c = slopes(after(h / 2, b))
         d = slopes(after(h, c))
         mean = [(p + 2 * q + 2 * r + s) / 6 for p, q, r, s in zip(a, b, c, d, strict=True)]
         return after(h, (mean[0], mean[1]))
 
-    run = jax.jit(lambda now: lax.fori_loop(0, round(SPAN / h), step, now))
+    run = jax.jit(lambda state: lax.fori_loop(0, round(SPAN / h), step, state))
     return np.asarray(family.coordinates(run((start.q, start.v))[0]))[-2, ::2]
 
 
 def peers(kind: str, h: float, spins: np.ndarray) -> tuple[float, np.ndarray]:
-    """The same as :func:`ours` of exudyn, of as many cables in one system as there are spins."""
+    """Simulate in exudyn; return steps per CPU-second, and the final tips (x, y) [m].
+
+    Args:
+        kind: name of exudyn's dynamic solver.
+        h: length of a step [s].
+        spins: initial angular velocities [rad/s]; one cable for each, all in one system.
+    """
     world = exudyn.SystemContainer()
     system = world.AddSystem()
     origin = system.AddNode(items.NodePointGround())

@@ -1,5 +1,10 @@
-"""Whole records of bricks with enhanced strains and of bilinear shells (../shared/data/multibody),
-by HHT as they were made: `python -m experiments.flexible.records [NAME]`; writes records.md."""
+"""Compare simulations of bricks with enhanced strains and of bilinear shells with whole records.
+
+    python -m experiments.flexible.records [NAME …]
+
+The records (../shared/data/multibody) were made with the HHT method, which is used here, too.
+Writes records.md.
+"""
 
 import os
 import sys
@@ -11,12 +16,12 @@ import numpy as np
 
 from tests.reference.series import RECORDS, stepped
 
-HERE = Path(__file__).parent
-DATA = Path(os.environ.get("JAXCCP_DATA", HERE.parents[2] / "shared/data")) / "multibody/fea"
+FOLDER = Path(__file__).parent
+DATA = Path(os.environ.get("JAXCCP_DATA", FOLDER.parents[2] / "shared/data")) / "multibody/fea"
 
 
 def main(names: list[str]) -> None:
-    """Compare the rows of each record up to the end of the time that is looked at."""
+    """Compare the rows of each record with a simulation, up to the number of steps in RECORDS."""
     if not DATA.exists():
         sys.exit(f"{DATA} is not there: put the reference data beside the checkout")
     jax.config.update("jax_enable_x64", True)
@@ -32,16 +37,16 @@ def main(names: list[str]) -> None:
         place = jax.vmap(family.coordinates)(jnp.asarray(q))[:, family.layout.frames[-1]]
         step = np.round(data["time"] / 1e-3).astype(int)
         step = step[step <= record.steps]
-        known = data[record.key].reshape(len(data["time"]), -1)[: len(step)]
-        found = np.asarray(place)[step - 1][:, list(record.axes)]
-        error = np.abs(found - known).max(axis=1)
-        moved = np.abs(known - known[0]).max()
+        recorded = data[record.key].reshape(len(data["time"]), -1)[: len(step)]
+        simulated = np.asarray(place)[step - 1][:, list(record.axes)]
+        error = np.abs(simulated - recorded).max(axis=1)
+        travel = np.abs(recorded - recorded[0]).max()
         lines += [
-            f"| {name} | {record.steps} | {len(step)} | {moved:.3f} m | {error.max():.1e} m | "
+            f"| {name} | {record.steps} | {len(step)} | {travel:.3f} m | {error.max():.1e} m | "
             f"{error[step <= 40].max():.1e} m |"
         ]
         print(lines[-1], flush=True)
-    (HERE / "records.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (FOLDER / "records.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""The whole record of the ANCF cable pendulum (../shared/data/multibody); writes results.md."""
+"""Compare a simulation with the whole record of the ANCF cable pendulum; write results.md.
+
+The record is in ../shared/data/multibody.
+"""
 
 import sys
 from dataclasses import replace
@@ -11,12 +14,12 @@ import numpy as np
 from jaxccp import EulerImplicitLinearized, ModelBuilder, rollout
 from jaxccp.flexible.ancf import rope
 
-HERE = Path(__file__).parent
-DATA = HERE.parents[2] / "shared/data/multibody/fea/ancf_cable_pendulum.npz"
+FOLDER = Path(__file__).parent
+DATA = FOLDER.parents[2] / "shared/data/multibody/fea/ancf_cable_pendulum.npz"
 
 
 def main() -> None:
-    """Compare all 500 rows, of 20 000 steps."""
+    """Compare all 500 rows of the record with a simulation of 20 000 steps."""
     if not DATA.exists():
         sys.exit(f"{DATA} is not there: put the reference data beside the checkout")
     jax.config.update("jax_enable_x64", True)
@@ -32,19 +35,19 @@ def main() -> None:
     h, steps = float(data["sim_step"]), 20_000
     _final, path = rollout(model, state, EulerImplicitLinearized(h), steps)
     step = np.round(data["time"] / h).astype(int)
-    known = step > 0
-    at = path.state.position[step[known] - 1]
-    slope = path.state.families[0].q[step[known] - 1, :3]
+    later = step > 0
+    at = path.state.position[step[later] - 1]
+    slope = path.state.families[0].q[step[later] - 1, :3]
     errors = {
-        "mid y [m]": at[:, 3, 1] - data["mid_y"][known],
-        "tip x [m]": at[:, 5, 0] - data["tip_x"][known],
-        "tip z [m]": at[:, 5, 2] - data["tip_z"][known],
-        "slope at the hinge": slope - data["root_slope"][known],
+        "mid y [m]": at[:, 3, 1] - data["mid_y"][later],
+        "tip x [m]": at[:, 5, 0] - data["tip_x"][later],
+        "tip z [m]": at[:, 5, 2] - data["tip_z"][later],
+        "slope at the hinge": slope - data["root_slope"][later],
     }
     lines = [f"# Cable pendulum: {steps} steps of {h:g} s\n"]
     lines += ["Written by `python experiments/flexible/run.py`.\n", "| | largest difference |"]
     lines += ["|---|---|", *(f"| {k} | {np.abs(v).max():.1e} |" for k, v in errors.items())]
-    (HERE / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Steps per CPU-second of a soft block that lands and slides on a plane, beside MuJoCo's flex.
+"""Measure steps per CPU-second of a soft block that lands and slides, and of MuJoCo's flex.
 
     python -m experiments.flexible.solids
 
-Needs mujoco 3.17 or newer. On one core; writes solids.md beside itself. About two minutes.
+Needs mujoco 3.17 or newer. Runs on one core for about two minutes; writes solids.md beside this
+file.
 """
 
 import importlib
@@ -34,7 +35,7 @@ CELLS, EDGE = (5, 5, 8), 0.025
 YOUNG, POISSON, DENSITY, DAMPING, FRICTION = 5e4, 0.3, 1000.0, 0.01, 0.5
 RADIUS, DROP, SPEED = 2.5e-4, 2e-3, 0.3
 STEP, STEPS, REPEATS = 2e-3, 200, 3
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 HEAD = """# A soft block on a plane
 
 `python -m experiments.flexible.solids`. A block of {cells} cells of {edge:g} m (324 nodes,
@@ -50,7 +51,11 @@ too. jaxccp converges to 1e-8 m/s in double and 1e-5 m/s in single precision, Mu
 
 
 def ours(law: str, precision: type) -> tuple[int, float, float, float]:
-    """Elements, steps per CPU-second, penetration [m] and speed at the end [m/s]."""
+    """Simulate the block in jaxccp, with an elastic law and a floating-point type.
+
+    Returns the number of elements, steps per CPU-second, the deepest penetration of all steps [m]
+    and the speed at the end [m/s].
+    """
     jax.config.update("jax_enable_x64", precision is np.float64)
     half = 0.5 * EDGE * np.array(CELLS)
     builder, rough = ModelBuilder(margin=4e-3), Material(FRICTION)
@@ -85,7 +90,7 @@ def ours(law: str, precision: type) -> tuple[int, float, float, float]:
 
 
 def mujocos() -> tuple[int, float, float, float]:
-    """The same of MuJoCo's flex of the same nodes."""
+    """Simulate MuJoCo's flex of the same nodes; return the same numbers as :func:`ours`."""
     count, size = np.array(CELLS) + 1, EDGE * np.array(CELLS)
     grid = f'type="grid" dim="3" count="{" ".join(map(str, count))}" spacing="{EDGE} {EDGE} {EDGE}"'
     model = mujoco.MjModel.from_xml_string(f"""
@@ -113,7 +118,7 @@ def mujocos() -> tuple[int, float, float, float]:
 
 
 def main() -> None:
-    """Write the table."""
+    """Simulate the block in all variants and write solids.md."""
     rows = {
         "jaxccp, neo-Hookean, float64": ours("neo-hookean", np.float64),
         "jaxccp, corotational, float64": ours("corotational", np.float64),
@@ -136,7 +141,7 @@ def main() -> None:
     )
     for name, (elements, rate, depth, speed) in rows.items():
         text += f"| {name} | {elements} | {rate:.0f} | {depth:.1e} | {speed:.1e} |\n"
-    (HERE / "solids.md").write_text(text, encoding="utf-8")
+    (FOLDER / "solids.md").write_text(text, encoding="utf-8")
     print(text)
 
 

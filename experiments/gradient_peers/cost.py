@@ -1,13 +1,13 @@
-"""What reverse mode costs beside the forward rollout, and that its memory does not grow with
-solver iterations.
+"""Measure the cost of reverse mode relative to the forward rollout, in time and memory.
 
     python -m experiments.gradient_peers.cost [cube ant stack]
 
-A cube about to land, gymnasium's ant (needs gymnasium and mujoco) and ten boxes at rest: STEPS
-steps, one copy and 64, float32, law ``ncp``; the gradient of the last positions in all initial
-positions and velocities. XLA's temporary memory with iteration limits of 10 and of 1000. Writes
-cost.md and cost.csv beside itself; what is run replaces its rows of an earlier run. On one core,
-times are CPU time, the least of several calls.
+The memory is to be independent of the number of solver iterations. The scenes are a cube about to
+land, gymnasium's ant (needs gymnasium and mujoco) and ten boxes at rest: STEPS steps, one copy and
+64, float32, law ``ncp``; the gradient of a sum of squares of the final positions in all initial
+positions and velocities. Memory is XLA's temporary memory with limits of 10 and of 1000 iterations.
+Writes cost.md and cost.csv beside this file; scenes that are run replace their rows of an earlier
+run. On one core; times are CPU time, the shortest of several calls.
 """
 
 import argparse
@@ -33,16 +33,16 @@ from jaxccp.scenes.library import SCENES
 
 SEED, STEPS, BATCHES, LIMITS = 0, 100, (1, 64), (10, 1000)
 LEAD = {"cube": 230, "ant": 200, "stack": 20}
-"""Steps before those that are differentiated: the cube is then about to land, the ant has."""
+"""Steps before those that are differentiated; then the cube is about to land, the ant landed."""
 REPEATS, PATIENCE = 20, 10.0
-HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "cost.csv"
+FOLDER = Path(__file__).resolve().parent
+RESULTS = FOLDER / "cost.csv"
 FIELDS = ("scene", "copies", "forward", "gradient", "ratio", *(f"memory {n}" for n in LIMITS))
 FIELDS += ("forward memory", "iterations")
 
 
 def scene(name: str) -> tuple[Model, State, float]:
-    """The model, where it starts, and the step's length."""
+    """Return the model, its initial state, and the length of a step [s]."""
     if name == "ant":
         loaded = load(robot("ant"), allow_unsupported=True)
         return loaded.model, loaded.state, loaded.timestep
@@ -59,18 +59,18 @@ def rows(name: str) -> list[dict]:
     iterations = float(path.report.solver.iterations.mean())
 
     def loss(x: tuple, limit: int) -> jax.Array:
-        def one(position: jax.Array, velocity: jax.Array) -> jax.Array:
+        def single(position: jax.Array, velocity: jax.Array) -> jax.Array:
             limited = replace(stepper, stop=Stop(max_iterations=limit))
             start = replace(state, position=position, velocity=velocity)
             return jnp.sum(rollout(model, start, limited, STEPS)[0].position ** 2)
 
-        return one(*x) if x[0].ndim == 2 else jnp.sum(jax.vmap(one)(*x))
+        return single(*x) if x[0].ndim == 2 else jnp.sum(jax.vmap(single)(*x))
 
     def gradient(x: tuple, limit: int) -> Callable:
         of = jax.value_and_grad(lambda x: loss(x, limit))
         return jax.jit(of).lower(x).compile()
 
-    found = []
+    table = []
     for copies in BATCHES:
         x = (state.position, state.velocity)
         if copies > 1:
@@ -87,16 +87,16 @@ def rows(name: str) -> list[dict]:
         row |= {"ratio": times[1] / times[0], "iterations": iterations} | memory
         row["forward memory"] = temporary(forward)
         print(row, flush=True)
-        found.append(row)
-    return found
+        table.append(row)
+    return table
 
 
-def keep(found: list[dict]) -> None:
+def keep(new: list[dict]) -> None:
     old: list[dict] = []
     if RESULTS.exists():
         with RESULTS.open(newline="", encoding="utf-8") as file:
             old += csv.DictReader(file)
-    kept = [row for row in old if row["scene"] != found[0]["scene"]] + found
+    kept = [row for row in old if row["scene"] != new[0]["scene"]] + new
     kept.sort(key=lambda row: list(LEAD).index(row["scene"]))
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
@@ -117,7 +117,7 @@ def write() -> None:
             + " |"
             for row in csv.DictReader(file)
         ]
-    (HERE / "cost.md").write_text(
+    (FOLDER / "cost.md").write_text(
         f"""# What reverse mode costs
 
 `python -m experiments.gradient_peers.cost` · gradient of {STEPS} steps, value included, in all

@@ -1,7 +1,7 @@
-"""The engines, each as a function from the parameters of a problem to its outcomes.
+"""Wrap each engine as a function from the parameters of a problem to its outcomes.
 
-Float64 everywhere; MJX and Brax get the same MJCF, with pyramidal cones, which are exact along the
-axes; friction reaches them as the coefficient of every geom.
+All engines run in float64. MJX and Brax load the same MJCF, with pyramidal cones, which are exact
+along the axes; their friction is set as the coefficient of every geom.
 """
 
 import importlib
@@ -40,7 +40,7 @@ def ours(problem: Problem) -> Outcomes:
 
 
 def mjx(problem: Problem, iterations: int) -> Outcomes:
-    """MuJoCo XLA; with one iteration of its solver it has a reverse mode."""
+    """Return the outcomes by MuJoCo XLA; with one solver iteration it supports reverse mode."""
     mujoco: Any = importlib.import_module("mujoco")
     mjx: Any = importlib.import_module("mujoco.mjx")
     native = mujoco.MjModel.from_xml_string(problem.xml)
@@ -64,35 +64,38 @@ def mjx(problem: Problem, iterations: int) -> Outcomes:
 
 
 def brax(problem: Problem, pipeline: str) -> Outcomes:
-    """One of Brax's engines: ``generalized``, ``spring`` or ``positional``."""
+    """Return the outcomes by a pipeline of Brax: ``generalized``, ``spring`` or ``positional``."""
     engine: Any = importlib.import_module(f"brax.{pipeline}.pipeline")
     mjcf: Any = importlib.import_module("brax.io.mjcf")
     system = mjcf.loads(problem.xml)
 
     def run(x: jax.Array) -> jax.Array:
-        here, (q, qd) = system, _generalised(problem, x)
+        changed, (q, qd) = system, _generalised(problem, x)
         if "μ" in problem.parameters:
-            here = system.replace(geom_friction=system.geom_friction.at[:, 0].set(x[-1]))
+            changed = system.replace(geom_friction=system.geom_friction.at[:, 0].set(x[-1]))
 
         def step(state: Any, _: None) -> tuple[Any, None]:
-            return engine.step(here, state, jnp.zeros(0)), None
+            return engine.step(changed, state, jnp.zeros(0)), None
 
-        state, _ = jax.lax.scan(step, engine.init(here, q, qd), length=problem.steps)
+        state, _ = jax.lax.scan(step, engine.init(changed, q, qd), length=problem.steps)
         return _free_bodies(problem, state.q, state.qd)
 
     return run
 
 
 def _generalised(problem: Problem, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """qpos and qvel of free joints."""
+    """Return qpos and qvel of the free joints at the start."""
     position, velocity = coordinates(problem.name, x)
-    facing = jnp.broadcast_to(jnp.array([1.0, 0, 0, 0]), (len(position), 4))
-    q = jnp.concatenate([position, facing], axis=1)
+    rotation = jnp.broadcast_to(jnp.array([1.0, 0, 0, 0]), (len(position), 4))
+    q = jnp.concatenate([position, rotation], axis=1)
     return q.ravel(), jnp.concatenate([velocity, jnp.zeros_like(velocity)], axis=1).ravel()
 
 
 def _free_bodies(problem: Problem, q: jax.Array, qd: jax.Array) -> jax.Array:
-    """A ball's spin is about y alone, so that its own axes are as good as the world's."""
+    """Return the outcome from the coordinates and rates of free joints.
+
+    Balls spin about y alone, so that their angular velocity is the same in body and world axes.
+    """
     q, qd = q.reshape(-1, 7), qd.reshape(-1, 6)
     return outcome(problem.name, q[:, :3], qd[:, :3], qd[:, 3:])
 

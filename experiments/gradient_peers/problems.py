@@ -1,4 +1,4 @@
-"""Four motions with closed forms: what depends on what, and the same scene for every engine."""
+"""Define four motions with closed-form outcomes, and the scene of each for every engine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,26 +11,30 @@ from jaxccp import Box, Material, Model, ModelBuilder, Plane, Sphere, State
 
 G, R = 9.81, 0.1
 BOUNCE = 0.8
-"""Restitution of the ball that falls."""
-STIFF = 316.0
-"""Frequency of soft contacts, of engines whose contacts are [rad/s]: they last π / STIFF."""
+"""Coefficient of restitution of the falling ball."""
+OMEGA = 316.0
+"""Angular frequency of contacts in engines with soft contacts [rad/s]; an impact lasts
+π / OMEGA."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Outcomes as a function of parameters: first velocities and places at the start, as ``start``
-    says, then friction where there is any."""
+    """A motion whose outcomes are a function of a few parameters.
+
+    The parameters are initial positions and velocities, in the order that ``coordinates`` takes,
+    then the coefficient of friction if there is friction.
+    """
 
     name: str
     parameters: dict[str, float]
     outcomes: tuple[str, ...]
     exact: Callable[[jax.Array], jax.Array]
-    """The closed form."""
+    """Closed form of the outcomes, from the parameters."""
     h: float
     seconds: float
     build: Callable[[], tuple[Model, State]]
     geoms: str
-    """Bodies of the same scene in MJCF."""
+    """Plane and bodies of the same scene in MJCF."""
     restitution: float | None = None
     gravity: float = G
 
@@ -44,12 +48,15 @@ class Problem:
 
     @property
     def xml(self) -> str:
-        """For MuJoCo's and Brax's engines. Restitution is that of a damped spring, which is all
-        that the former and one of the latter have."""
+        """Return the scene in MJCF, for the engines of MuJoCo and Brax.
+
+        Restitution is that of a damped spring: MuJoCo and Brax generalized have no other. It is
+        also given as Brax's elasticity.
+        """
         soft = geom = ""
         if self.restitution is not None:
             ratio = max(1e-3, -np.log(self.restitution) / np.hypot(np.pi, np.log(self.restitution)))
-            soft = f' solref="{1 / (STIFF * ratio)} {ratio}" solimp="0.99 0.99 0.001"'
+            soft = f' solref="{1 / (OMEGA * ratio)} {ratio}" solimp="0.99 0.99 0.001"'
             names = "".join(
                 f'<element objtype="geom" objname="g{i}" prm="{self.restitution}"/>'
                 for i in range(self.geoms.count("<geom"))
@@ -94,14 +101,14 @@ def _bounce(x: jax.Array) -> jax.Array:
 
 
 def _roll(x: jax.Array) -> jax.Array:
-    """It slides for 2 v / (7 μ g), then rolls at 5/7 v."""
+    """Return distance and spin of a ball that slides for 2 v / (7 μ g), then rolls at 5/7 v."""
     speed, friction = x
-    way = 5 / 7 * speed * 0.6 + 2 * speed**2 / (49 * friction * G)
-    return jnp.stack([way, 5 / 7 * speed / R])
+    distance = 5 / 7 * speed * 0.6 + 2 * speed**2 / (49 * friction * G)
+    return jnp.stack([distance, 5 / 7 * speed / R])
 
 
 def _collision(x: jax.Array) -> jax.Array:
-    """Equal masses: the second goes on as the first would have, a diameter ahead."""
+    """Return the final x of the second of two equal balls: a diameter past the first's free end."""
     return jnp.stack([x[0] + 2 * R + x[2] * 1.0])
 
 
@@ -154,7 +161,7 @@ PROBLEMS = (
 
 
 def coordinates(name: str, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Positions and velocities of the bodies at the start."""
+    """Return the initial positions and velocities of the bodies, each of shape (bodies, 3)."""
     zero = jnp.zeros_like(x[0])
     if name == "collision":
         place, speed = x[:2], x[2:]
@@ -167,7 +174,14 @@ def coordinates(name: str, x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def outcome(name: str, position: jax.Array, velocity: jax.Array, spin: jax.Array) -> jax.Array:
-    """Of the last body: what the problem asks for."""
+    """Return the outcomes of a problem, which are quantities of its last body.
+
+    Args:
+        name: name of the problem.
+        position: final positions of the bodies, shape (bodies, 3) [m].
+        velocity: final velocities [m/s].
+        spin: final angular velocities [rad/s].
+    """
     if name == "bounce":
         return jnp.stack([position[-1, 2], velocity[-1, 2]])
     if name == "roll":

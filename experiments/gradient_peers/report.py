@@ -1,4 +1,4 @@
-"""results.md and errors.png of the rows in results.csv."""
+"""Write results.md and errors.png from the rows of results.csv."""
 
 import csv
 import platform
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.gradient_peers.problems import PROBLEMS, STIFF, Problem
+from experiments.gradient_peers.problems import OMEGA, PROBLEMS, Problem
 
 Row = dict[str, str]
 PACKAGES = ("jax", "mujoco", "mujoco-mjx", "brax")
@@ -18,7 +18,7 @@ HEAD = (
     "temporary [kB] |\n|---|---|---|---|---|---|---|---|---|"
 )
 SMALLEST, LARGEST = 1e-13, 1e4
-"""Of errors that are drawn."""
+"""Range to which drawn errors are clipped."""
 
 
 def write(results: Path) -> None:
@@ -48,7 +48,7 @@ as there are, over that of the values; one copy, so that dispatch weighs as much
 likewise.
 
 MJX converges to 1e-10 in up to 100 iterations. MJX and Brax generalized have no restitution: theirs
-is that of a damped spring of {STIFF:g} rad/s, whose contacts last {1e3 * np.pi / STIFF:.0f} ms.
+is that of a damped spring of {OMEGA:g} rad/s, whose contacts last {1e3 * np.pi / OMEGA:.0f} ms.
 Brax's others have it.
 
 Brax generalized has derivatives of NaN from these starts, in float64; why was not looked into, and
@@ -65,12 +65,12 @@ reverse mode costs jaxccp in batches and in longer solves is in [cost.md](cost.m
 
 def _section(problem: Problem, rows: list[Row]) -> str:
     mine = [row for row in rows if row["problem"] == problem.name]
-    given = ", ".join(f"{name} = {value:g}" for name, value in problem.parameters.items())
+    inputs = ", ".join(f"{name} = {value:g}" for name, value in problem.parameters.items())
     asked = ", ".join(problem.outcomes)
     lines = [
         f"## {problem.name.capitalize()}",
         "",
-        f"{asked} after {problem.seconds:g} s, by {given}; steps of {1e3 * problem.h:g} ms",
+        f"{asked} after {problem.seconds:g} s, by {inputs}; steps of {1e3 * problem.h:g} ms",
         "",
         HEAD,
     ]
@@ -105,7 +105,7 @@ def _short(number: str) -> str:
 
 
 def _plot(rows: list[Row]) -> Figure:
-    """Errors of the values' derivatives; a cross is NaN."""
+    """Plot the errors of the derivatives for each problem; a cross is NaN."""
     engines = list(dict.fromkeys(row["engine"] for row in rows))
     figure = Figure(figsize=(11, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)

@@ -1,10 +1,10 @@
-"""Gradients of four motions with closed forms: jaxccp, MJX and Brax side by side.
+"""Compare gradients of four motions with closed forms: jaxccp, MJX and Brax.
 
     python -m experiments.gradient_peers.run [--problems slide …] [--engines jaxccp …] [--report]
 
-Needs brax, which brings mujoco-mjx. There is nothing random; problems.py has all the numbers.
-Writes results.csv, results.md and errors.png beside itself; what is run replaces its rows of an
-earlier run. ``--report`` writes the latter two from the rows there are. On one core; times are the
+Needs brax, which installs mujoco-mjx. Nothing is random; problems.py has all the numbers. Writes
+results.csv, results.md and errors.png beside this file; what is run replaces its rows of an earlier
+run. ``--report`` writes the latter two files from the existing rows. On one core; times are the
 shortest of several calls.
 """
 
@@ -27,26 +27,29 @@ from experiments.gradient_peers.problems import PROBLEMS, Problem
 from experiments.gradient_peers.report import write
 from experiments.gradient_peers.timing import seconds, temporary
 
-HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results.csv"
+FOLDER = Path(__file__).resolve().parent
+RESULTS = FOLDER / "results.csv"
 DIFFERENCES = (1e-4, 1e-5, 1e-6)
-"""Lengths of central differences; the one that comes nearest counts, for every engine."""
+"""Half-widths of central differences; for each engine the one with the smallest error counts."""
 SECANT = 1e-2
-"""Length of the differences that smooth over the steps of an impact's time."""
+"""Half-width of central differences that smooth over the discrete times of impacts."""
 REPEATS, PATIENCE = 10, 2.0
 FIELDS = ("problem", "engine", "mode", "value", "own", "secant", "truth", "ratio")
 FIELDS += ("temp", "forward_temp", "compile", "forward_compile", "note")
 
 
-def worst(found: np.ndarray, wanted: np.ndarray) -> float:
-    """The largest difference, by the size of each entry, or of its row where that is next to 0."""
-    scale = np.abs(wanted)
+def worst(slopes: np.ndarray, truth: np.ndarray) -> float:
+    """Return the largest error relative to each entry of the truth.
+
+    Entries below 1e-3 of the largest are compared relative to the largest entry of their row.
+    """
+    scale = np.abs(truth)
     scale = np.where(scale > 1e-3 * scale.max(1, keepdims=True), scale, scale.max(1, keepdims=True))
-    return float((np.abs(found - wanted) / scale).max())
+    return float((np.abs(slopes - truth) / scale).max())
 
 
 def compiled(function, x):
-    """The program and the CPU time of tracing and compiling it [s]."""
+    """Return the compiled program, and the CPU time of tracing and compiling it [s]."""
     start = time.process_time()
     program = jax.jit(function).lower(x).compile()
     return program, time.process_time() - start
@@ -65,9 +68,9 @@ def rows(problem: Problem, engine: str) -> list[dict]:
     function = ENGINES[engine](problem)
     exact, truth = problem.exact(x), np.asarray(jax.jacfwd(problem.exact)(x))
     value, spent = compiled(function, x)
-    found = np.asarray(value(x))
-    off = float((np.abs(found - exact) / np.abs(exact)).max())
-    own = [differences(value, np.asarray(x), length) for length in DIFFERENCES]
+    outcomes = np.asarray(value(x))
+    off = float((np.abs(outcomes - exact) / np.abs(exact)).max())
+    numerical = [differences(value, np.asarray(x), length) for length in DIFFERENCES]
     wide = differences(value, np.asarray(x), SECANT)
     table = []
     for mode, derivative in (("forward", jax.jacfwd), ("reverse", jax.jacrev)):
@@ -81,7 +84,7 @@ def rows(problem: Problem, engine: str) -> list[dict]:
         slopes = np.asarray(program(x))
         times = seconds((value, program), x, time.perf_counter, REPEATS, PATIENCE)
         row |= {
-            "own": min(worst(slopes, one) for one in own),
+            "own": min(worst(slopes, difference) for difference in numerical),
             "secant": worst(wide, truth),
             "truth": worst(slopes, truth),
             "ratio": times[1] / times[0],
@@ -95,14 +98,14 @@ def rows(problem: Problem, engine: str) -> list[dict]:
     return table
 
 
-def keep(found: list[dict]) -> None:
-    """Put these rows in the place of those of an earlier run."""
+def keep(new: list[dict]) -> None:
+    """Write the rows to results.csv, in place of those of an earlier run of the same engine."""
     old: list[dict] = []
     if RESULTS.exists():
         with RESULTS.open(newline="", encoding="utf-8") as file:
             old += csv.DictReader(file)
-    key = (found[0]["problem"], found[0]["engine"])
-    kept = [row for row in old if (row["problem"], row["engine"]) != key] + found
+    key = (new[0]["problem"], new[0]["engine"])
+    kept = [row for row in old if (row["problem"], row["engine"]) != key] + new
     problems, engines = [p.name for p in PROBLEMS], list(ENGINES)
     kept.sort(key=lambda row: (problems.index(row["problem"]), engines.index(row["engine"])))
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
@@ -117,10 +120,10 @@ def main() -> None:
     parser.add_argument("--problems", nargs="+", default=[problem.name for problem in PROBLEMS])
     parser.add_argument("--engines", nargs="+", default=list(ENGINES))
     parser.add_argument("--report", action="store_true")
-    wanted = parser.parse_args()
-    if not wanted.report:
-        for problem in (problem for problem in PROBLEMS if problem.name in wanted.problems):
-            for engine in wanted.engines:
+    options = parser.parse_args()
+    if not options.report:
+        for problem in (problem for problem in PROBLEMS if problem.name in options.problems):
+            for engine in options.engines:
                 keep(rows(problem, engine))
     write(RESULTS)
 

@@ -1,4 +1,4 @@
-"""Times and memory of compiled programs."""
+"""Measure time and memory of compiled programs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,8 +9,15 @@ import jax
 def seconds(
     programs: Sequence[Callable], x: Any, clock: Callable[[], float], repeats: int, patience: float
 ) -> list[float]:
-    """Of the cheapest call of each, in turns, by ``clock``: so many calls, or as many as begin
-    within ``patience`` [s]."""
+    """Return the shortest time of a call of each program, called in turns [s].
+
+    Args:
+        programs: functions of ``x``.
+        x: their argument.
+        clock: function that returns the time [s].
+        repeats: largest number of calls of each program.
+        patience: total time after which no further round of calls begins [s].
+    """
     best, begin = [float("inf")] * len(programs), clock()
     for _ in range(repeats):
         for i, program in enumerate(programs):
@@ -23,5 +30,5 @@ def seconds(
 
 
 def temporary(program: Any) -> int:
-    """Bytes that it reserves besides inputs and outputs."""
+    """Return the temporary memory of a compiled program, without inputs and outputs [bytes]."""
     return int(program.memory_analysis().temp_size_in_bytes)

@@ -1,4 +1,4 @@
-"""The table and the heat map of results.csv."""
+"""Write the table and the heat map of results.csv."""
 
 import csv
 from collections import defaultdict
@@ -22,23 +22,23 @@ def write(folder: Path) -> None:
 
 
 def _worst(rows: list[dict[str, str]], precision: int) -> np.ndarray:
-    """Errors [inputs scenes], the worse of both laws; NaN where there is nothing to tell."""
-    found = np.full((len(INPUTS), len(SCENES)), np.nan)
+    """Return errors, shape (inputs, scenes), the worse of both laws; NaN where there is none."""
+    errors = np.full((len(INPUTS), len(SCENES)), np.nan)
     for row in rows:
         if int(row["precision"]) == precision:
             place = list(INPUTS).index(row["input"]), list(SCENES).index(row["scene"])
-            found[place] = np.fmax(found[place], float(row["error"]))
-    return found
+            errors[place] = np.fmax(errors[place], float(row["error"]))
+    return errors
 
 
 def _run(rows: list[dict[str, str]]) -> list[str]:
-    """The motions that there are rows of, under which laws and in which precisions."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Return the motions that have rows, with their laws and precisions."""
+    runs: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         how = f"{row['law']} {row['precision']}"
-        if how not in found[row["scene"]]:
-            found[row["scene"]].append(how)
-    return [f"{scene} ({', '.join(hows)})" for scene, hows in found.items()]
+        if how not in runs[row["scene"]]:
+            runs[row["scene"]].append(how)
+    return [f"{scene} ({', '.join(hows)})" for scene, hows in runs.items()]
 
 
 def _page(rows: list[dict[str, str]]) -> str:
@@ -72,13 +72,13 @@ def _page(rows: list[dict[str, str]]) -> str:
     ]
     totals: dict[str, int] = defaultdict(int)
     for row in rows:
-        told = {v: int(row[v]) for v in ("wrong", "kink", "unresolved", "non-finite")}
-        for verdict in ("agrees", "no effect", *told):
+        counts = {v: int(row[v]) for v in ("wrong", "kink", "unresolved", "non-finite")}
+        for verdict in ("agrees", "no effect", *counts):
             totals[verdict] += int(row[verdict])
-        if any(told.values()):
-            said = ", ".join(f"{n} {verdict}" for verdict, n in told.items() if n)
+        if any(counts.values()):
+            verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
             head = f"| {row['scene']} | {row['law']} | {row['precision']} | {row['input']} "
-            lines.append(f"{head}| {said} | {row['labels']} |")
+            lines.append(f"{head}| {verdicts} | {row['labels']} |")
     lines += ["", "Of all entries: " + ", ".join(f"{n} {v}" for v, n in totals.items()) + ".", ""]
     return "\n".join(lines)
 

@@ -1,9 +1,9 @@
-"""Derivatives of every mode in every input against central differences: a table and a heat map.
+"""Compare derivatives in every mode and input with central differences: a table and a heat map.
 
     python experiments/gradients/run.py [SCENE …] [--laws ncp] [--precisions 64]
 
-Writes results.csv, results.md and errors.png beside itself; what is run replaces its rows of an
-earlier run. There is nothing random.
+Writes results.csv, results.md and errors.png beside this file; what is run replaces its rows of an
+earlier run. Nothing is random.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from jaxccp import EulerImplicitLinearized
 from jaxccp.ccp import Law
 from jaxccp.testing import Verdict, check_gradients
 
-HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results.csv"
+FOLDER = Path(__file__).resolve().parent
+RESULTS = FOLDER / "results.csv"
 FIELDS = (
     *("scene", "law", "precision", "input", "error", "agrees", "wrong", "kink", "unresolved"),
     *("no effect", "non-finite", "labels"),
@@ -29,25 +29,34 @@ FIELDS = (
 
 
 def cells(name: str, law: Law, precision: int) -> list[dict[str, Any]]:
-    """A row for each input of one motion."""
+    """Return the rows of one motion, one for each input.
+
+    Args:
+        name: name of the scene.
+        law: law of contact.
+        precision: 64 or 32 bits.
+
+    Raises:
+        SystemExit: if the motion misses one of the modes that its scene requires.
+    """
     scene = SCENES[name]
     model, state, controls = scene.inputs()
     stepper = EulerImplicitLinearized(H, law)
-    found = check_gradients(model, state, stepper, scene.steps, controls, precision=precision)
-    missing = set(scene.met) - found.modes.keys()
+    report = check_gradients(model, state, stepper, scene.steps, controls, precision=precision)
+    missing = set(scene.met) - report.modes.keys()
     if missing:
-        raise SystemExit(f"{name} under {law} does not meet {missing}, but {found.modes}")
-    print(f"{name}, {law}, {precision}: {found.summary()}", flush=True)
+        raise SystemExit(f"{name} under {law} does not meet {missing}, but {report.modes}")
+    print(f"{name}, {law}, {precision}: {report.summary()}", flush=True)
     return [
-        {"scene": name, "law": law, "precision": precision, "input": one.name, "error": one.error}
-        | {verdict: one.verdicts.get(verdict, 0) for verdict in get_args(Verdict)}
-        | {"labels": " ".join(e.label for e in one.entries if e.verdict in TOLD)}
-        for one in found.inputs
+        {"scene": name, "law": law, "precision": precision, "input": row.name, "error": row.error}
+        | {verdict: row.verdicts.get(verdict, 0) for verdict in get_args(Verdict)}
+        | {"labels": " ".join(e.label for e in row.entries if e.verdict in LISTED)}
+        for row in report.inputs
     ]
 
 
-TOLD = ("wrong", "kink", "unresolved", "non-finite")
-"""Verdicts of entries that are named."""
+LISTED = ("wrong", "kink", "unresolved", "non-finite")
+"""Verdicts whose entries are listed by label."""
 
 
 def main() -> None:
@@ -56,21 +65,21 @@ def main() -> None:
     parser.add_argument("scenes", nargs="*", default=list(SCENES))
     parser.add_argument("--laws", nargs="+", default=["ccp", "ncp"])
     parser.add_argument("--precisions", nargs="+", type=int, default=[64, 32])
-    wanted = parser.parse_args()
-    for law, precision, name in product(wanted.laws, wanted.precisions, wanted.scenes):
+    options = parser.parse_args()
+    for law, precision, name in product(options.laws, options.precisions, options.scenes):
         keep(cells(name, law, precision))
-    write(HERE)
+    write(FOLDER)
 
 
-def keep(found: list[dict[str, Any]]) -> None:
-    """Put these rows of one motion in the place of those of an earlier run."""
+def keep(new: list[dict[str, Any]]) -> None:
+    """Write the rows of one motion to results.csv, in place of those of an earlier run."""
     rows: list[dict[str, Any]] = []
     motion = ("scene", "law", "precision")
     if RESULTS.exists():
         with RESULTS.open(newline="") as file:
             rows += csv.DictReader(file)
-    taken = [str(found[0][part]) for part in motion]
-    rows = [row for row in rows if [row[part] for part in motion] != taken] + found
+    replaced = [str(new[0][part]) for part in motion]
+    rows = [row for row in rows if [row[part] for part in motion] != replaced] + new
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()

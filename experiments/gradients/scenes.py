@@ -1,4 +1,4 @@
-"""The motions whose derivatives are checked: every mode, every kind of shape, every input."""
+"""Define the motions whose derivatives are checked: every mode, kind of shape and input."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ G = 9.81
 
 @dataclass(frozen=True)
 class Scene:
-    """A motion, and the modes that it must meet to be what it is called."""
+    """A motion, and the contact modes that must occur in it for it to match its name."""
 
     build: Callable[[], tuple[Model, State]]
     met: tuple[str, ...]
@@ -41,7 +41,7 @@ class Scene:
     controls: tuple[float, ...] = field(default=())
 
     def inputs(self) -> tuple[Model, State, Array | None]:
-        """Model, state and the controls of each step."""
+        """Return model, state and the controls of each step, None if there are none."""
         model, state = self.build()
         if not self.controls:
             return model, state, None
@@ -57,14 +57,24 @@ def ground(
     tilt: float = 0.0,
     compliance: float = 0.0,
 ) -> tuple[Model, State]:
-    """A box, a ball and a capsule on a plane; they do not touch each other."""
+    """Build a box, a ball and a capsule on a plane, which do not collide with each other.
+
+    Args:
+        gap: height of each above the plane [m].
+        velocity: velocity of each [m/s].
+        spin: angular velocity of each [rad/s].
+        friction: coefficient of friction of the solids.
+        slope: angle of the plane to the horizontal [rad].
+        tilt: angle by which the box is rotated about y [rad].
+        compliance: compliance of the contacts [m/N].
+    """
     builder = ModelBuilder(gravity=(G * np.sin(slope), 0, -G * np.cos(slope)), min_bounce_speed=0.5)
     builder.add_shape(0, Plane(), material=Material(friction=1.0, restitution=0.9))
     surface = Material(friction=friction, restitution=0.5, compliance=compliance)
     lying = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
     leaning = (np.cos(tilt / 2), 0.0, np.sin(tilt / 2), 0.0)
     low = 0.1 * np.sin(tilt) + 0.05 * np.cos(tilt)
-    for at, (name, shape, height, facing) in enumerate(
+    for at, (name, shape, height, rotation) in enumerate(
         (
             ("box", Box((0.1, 0.08, 0.05)), low, leaning),
             ("ball", Sphere(0.06), 0.06, (1, 0, 0, 0)),
@@ -76,7 +86,7 @@ def ground(
             0.8 + 0.3 * at,
             surface,
             position=(at, 0, height + gap),
-            quaternion=facing,
+            quaternion=rotation,
             velocity=velocity,
             angular_velocity=spin,
             name=name,
@@ -87,14 +97,14 @@ def ground(
 
 
 def groove() -> tuple[Model, State]:
-    """A ball wedged between two steep planes that hold it by friction."""
+    """Build a ball wedged between two steep planes, where friction keeps it."""
     builder, surface = ModelBuilder(gravity=(0, 0, -G)), Material(friction=0.5)
-    turn = np.radians(75) / 2
+    half_angle = np.radians(75) / 2
     for side in (1, -1):
-        facing = (np.cos(turn), 0, side * np.sin(turn), 0)
-        builder.add_shape(0, Plane(), quaternion=facing, material=surface)
+        rotation = (np.cos(half_angle), 0, side * np.sin(half_angle), 0)
+        builder.add_shape(0, Plane(), quaternion=rotation, material=surface)
     radius = 0.1
-    height = radius / np.cos(2 * turn)
+    height = radius / np.cos(2 * half_angle)
     builder.add_solid(
         Sphere(radius), 1.0, Material(friction=0.3), position=(0, 0, height), name="ball"
     )
@@ -102,7 +112,10 @@ def groove() -> tuple[Model, State]:
 
 
 def towed(compliance: float = 0.0) -> tuple[Model, State]:
-    """A box at rest, until the rope to a ball that flies on has been stretched enough."""
+    """Build a box at rest that slips once the rope to a flying ball is stretched enough.
+
+    The contacts of the box have the given compliance [m/N].
+    """
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     box = Box((0.1, 0.08, 0.05))
@@ -116,7 +129,7 @@ def towed(compliance: float = 0.0) -> tuple[Model, State]:
 
 
 def soft() -> tuple[Model, State]:
-    """Compliant and damped contact that resists spinning and rolling."""
+    """Build a ball and a box with compliant, damped contacts that resist spinning and rolling."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     surface = Material(friction=0.4, compliance=1e-4, damping=5e-3, spinning=2e-3, rolling=1e-3)
@@ -138,7 +151,11 @@ def soft() -> tuple[Model, State]:
 
 
 def mechanism() -> tuple[Model, State]:
-    """An arm with a servo that comes down on a limit, a sprung wheel, a four-bar, a rope."""
+    """Build several mechanisms in one model.
+
+    They are an arm with a servo that falls on a joint limit, a sprung wheel, a four-bar linkage
+    with a motor, and a rope.
+    """
     builder = ModelBuilder(gravity=(0, 0, -G))
     upper = builder.add_body(1.0, (0.02, 0.03, 0.025), (0.3, 0, 0), name="upper")
     # Its weight lets it down on its upper limit.
@@ -170,7 +187,10 @@ SOLIDS = ("sphere", "capsule", "box", "cylinder", "ellipsoid", "convex")
 
 
 def shapes(base: str, names: Sequence[str] = SOLIDS) -> Callable[[], tuple[Model, State]]:
-    """One of every kind of shape, leaning and sliding on a plane, a box or a hilly ground."""
+    """Return a builder of tilted solids that land and slide on a plane, a box or a height field.
+
+    ``base`` is "plane", "box" or any other word for the height field; ``names`` are of SOLIDS.
+    """
 
     def build() -> tuple[Model, State]:
         builder, surface = ModelBuilder(gravity=(0, 0, -G)), Material(friction=1.0)
@@ -196,7 +216,7 @@ def shapes(base: str, names: Sequence[str] = SOLIDS) -> Callable[[], tuple[Model
             "ellipsoid": Ellipsoid((0.1, 0.07, 0.05)),
             "convex": ConvexMesh(vertices),
         }
-        turn = np.array([0.9, 0.35, 0.2, 0.1]) / np.linalg.norm([0.9, 0.35, 0.2, 0.1])
+        tilted = np.array([0.9, 0.35, 0.2, 0.1]) / np.linalg.norm([0.9, 0.35, 0.2, 0.1])
         for name in names:
             at = SOLIDS.index(name)
             builder.add_solid(
@@ -204,21 +224,21 @@ def shapes(base: str, names: Sequence[str] = SOLIDS) -> Callable[[], tuple[Model
                 0.5 + 0.1 * at,
                 Material(friction=0.2 + 0.03 * at),
                 position=(at, 0, 0.13 + top),
-                quaternion=turn,
+                quaternion=tilted,
                 velocity=(1.0, 0.3, -1.0),
                 angular_velocity=(0.5, -1.0, 0.7),
                 name=name,
             )
-        for first, one in enumerate(names):
-            for other in names[first + 1 :]:
-                builder.exclude(one, other)
+        for first, name in enumerate(names):
+            for second in names[first + 1 :]:
+                builder.exclude(name, second)
         return builder.build(max_contacts=24)
 
     return build
 
 
 YIELDS = 1e-3
-"""Compliance of contacts whose loads are unique [m/N]: a box sinks by 2 mm."""
+"""Compliance of contacts whose loads are then unique [m/N]: a box sinks in by 2 mm."""
 FELL = {"gap": 0.021, "velocity": (0.5, 0.2, -1.2), "spin": (2, -1, 3), "friction": 0.3}
 
 SCENES: dict[str, Scene] = {

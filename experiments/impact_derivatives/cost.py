@@ -1,10 +1,10 @@
-"""What times of impact cost a step.
+"""Measure how much the computation of impact times adds to the time of a step.
 
     python -m experiments.impact_derivatives.cost
 
-Writes cost.md beside itself. Nothing in the scenes bounces, so that all three do the same work but
-for what the times of impact take: without them, as when bounces are timed, and with all impacts
-timed. Programs take turns; figures are the best of several. Needs gymnasium, for the ant.
+Writes cost.md beside this file. Nothing in the scenes bounces, so that the three variants differ
+only in the work that impact times take: no impact timed, bounces timed, all impacts timed. Programs
+are called in turns; figures are the best of several. Needs gymnasium, for the ant.
 """
 
 import math
@@ -23,14 +23,14 @@ from experiments.throughput.scenes import scene
 from jaxccp import EulerImplicitLinearized, Model, State, Stop, fit_capacity, load, rollout_batch
 from jaxccp.dynamics.steppers.settings import Coordinates
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 STEPS, ROUNDS, BATCHES = 200, 7, (1, 64)
 SCENES: dict[str, Coordinates] = {
     "ant": "reduced",
     "ant in maximal coordinates": "maximal",
     "stack": "reduced",
 }
-WAYS = {
+VARIANTS = {
     "no impact timed": {"rebounds": False, "impact_times": "bounces"},
     "bounces timed": {"rebounds": True, "impact_times": "bounces"},
     "all timed": {"rebounds": True, "impact_times": "all"},
@@ -38,8 +38,15 @@ WAYS = {
 
 
 def programs(path: Path, coordinates: Coordinates, batch: int) -> tuple[list[Callable], State]:
-    """Runs of the scene's copies, one for each of the ways, and where they start: some way into
-    the motion."""
+    """Return a compiled rollout for each of VARIANTS, and the initial states of all copies.
+
+    The initial states are those after one rollout of each variant.
+
+    Args:
+        path: file of the scene.
+        coordinates: coordinates of the stepper, "reduced" or "maximal".
+        batch: number of copies.
+    """
     loaded = load(path, allow_unsupported=True)
     stepper = EulerImplicitLinearized(
         loaded.timestep, stop=Stop(1e-4, max_iterations=200), coordinates=coordinates
@@ -51,9 +58,9 @@ def programs(path: Path, coordinates: Coordinates, batch: int) -> tuple[list[Cal
     fitted = fit_capacity(loaded.model, states, stepper, STEPS, None, control)
 
     def of(model: Model) -> Callable[[State], State]:
-        return jax.jit(lambda now: rollout_batch(model, now, stepper, STEPS, None, control)[0])
+        return jax.jit(lambda state: rollout_batch(model, state, stepper, STEPS, None, control)[0])
 
-    topologies = (replace(fitted.topology, **way) for way in WAYS.values())
+    topologies = (replace(fitted.topology, **variant) for variant in VARIANTS.values())
     runs = [of(replace(fitted, topology=topology)) for topology in topologies]
     for run in runs:
         states = run(states)
@@ -66,10 +73,10 @@ def main() -> None:
         "",
         "`python -m experiments.impact_derivatives.cost` · time of a step over that without them.",
         "",
-        f"| scene | copies | µs a step and copy, {next(iter(WAYS))} | "
-        + " | ".join(list(WAYS)[1:])
+        f"| scene | copies | µs a step and copy, {next(iter(VARIANTS))} | "
+        + " | ".join(list(VARIANTS)[1:])
         + " |",
-        "|---" * (2 + len(WAYS)) + "|",
+        "|---" * (2 + len(VARIANTS)) + "|",
     ]
     with tempfile.TemporaryDirectory() as folder:
         for name, coordinates in SCENES.items():
@@ -81,7 +88,7 @@ def main() -> None:
                 ratios = " | ".join(f"{t:.2f}" for t in took[1:] / took[0])
                 lines.append(f"| {name} | {batch} | {plain:.0f} | {ratios} |")
                 print(lines[-1], flush=True)
-    (HERE / "cost.md").write_text("\n".join(lines) + "\n")
+    (FOLDER / "cost.md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Impacts of mechanisms: a bar and an arm of two links on hinges that are hit or reach a limit."""
+"""Define impacts of mechanisms: a bar and an arm of two links that are hit or reach a limit."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,10 @@ TIP, BALL, BALL_MASS = 0.02, 0.05, 0.8
 
 
 def bar(coordinates: Coordinates) -> Motion:
-    """A bar on a hinge falls on its round tip and bounces; by its first angular velocity."""
+    """Return a bar on a hinge that falls on its round tip and bounces.
+
+    The input is its initial angular velocity [rad/s].
+    """
     length, mass, e, span = 0.8, 1.5, 0.7, 0.4
     moment = mass * length**2 / 12
     builder = ModelBuilder(gravity=(0, 0, -G))
@@ -45,7 +48,7 @@ def bar(coordinates: Coordinates) -> Motion:
 
 
 def _arm(limits: tuple[float, float] | None = None, gravity: float = G) -> ModelBuilder:
-    """Two links along x that turn about y."""
+    """Build an arm of two links along x, on hinges about y; ``limits`` are those of the elbow."""
     builder = ModelBuilder(gravity=(0, 0, -gravity))
     upper = builder.add_body(M1, (1e-3, I1, I1), (L1 / 2, 0, 0), name="upper")
     builder.add_joint(Revolute((0, 1, 0)), 0, upper, anchor=(0, 0, 0), name="shoulder")
@@ -56,7 +59,7 @@ def _arm(limits: tuple[float, float] | None = None, gravity: float = G) -> Model
 
 
 def _mass(y: np.ndarray) -> np.ndarray:
-    """Of the angles of both links against x."""
+    """Return the mass matrix in the angles of both links to the x axis, shape (2, 2)."""
     off = M2 * L1 * L2 / 2 * np.cos(y[0] - y[1])
     first, second = I1 + M1 * L1**2 / 4 + M2 * L1**2, I2 + M2 * L2**2 / 4
     return np.array([[first, off], [off, second]])
@@ -64,17 +67,19 @@ def _mass(y: np.ndarray) -> np.ndarray:
 
 def _swings(gravity: float):
     def rate(_: float, y: np.ndarray) -> np.ndarray:
-        bend = M2 * L1 * L2 / 2 * np.sin(y[0] - y[1])
+        coupling = M2 * L1 * L2 / 2 * np.sin(y[0] - y[1])
         weight = gravity * np.cos(y[:2]) * [M1 * L1 / 2 + M2 * L1, M2 * L2 / 2]
-        torque = weight + bend * np.array([-(y[3] ** 2), y[2] ** 2])
+        torque = weight + coupling * np.array([-(y[3] ** 2), y[2] ** 2])
         return np.concatenate([y[2:4], np.linalg.solve(_mass(y), torque)])
 
     return rate
 
 
 def hit_arm(coordinates: Coordinates) -> Motion:
-    """A ball hits the round tip of a falling arm from below, off centre; by the first angular
-    velocity of the shoulder."""
+    """Return a falling arm whose round tip is hit by a ball from below, off centre.
+
+    The input is the initial angular velocity of the shoulder [rad/s].
+    """
     e, span = 0.8, 0.3
     builder = _arm()
     surface = Material(friction=0.0, restitution=e)
@@ -110,10 +115,10 @@ def hit_arm(coordinates: Coordinates) -> Motion:
         sine, cosine = np.sin(y[:2]), np.cos(y[:2])
         tip = -np.array([L1, L2])[:, None] * np.stack([sine, 0 * sine, cosine], axis=1)
         row = tip @ normal
-        answer = np.linalg.solve(_mass(y), row)
+        response = np.linalg.solve(_mass(y), row)
         closing = normal @ y[7:] - row @ y[2:4]
-        impulse = -(1 + e) * closing / (1 / BALL_MASS + row @ answer)
-        y[2:4] -= impulse * answer
+        impulse = -(1 + e) * closing / (1 / BALL_MASS + row @ response)
+        y[2:4] -= impulse * response
         y[7:] += impulse / BALL_MASS * normal
         y = _on(flies, y, span - time)
         return np.array([y[0], y[1] - y[0], y[2], y[3], y[7], y[9]])
@@ -124,8 +129,11 @@ def hit_arm(coordinates: Coordinates) -> Motion:
 
 
 def limited_arm(coordinates: Coordinates) -> Motion:
-    """An arm in free space opens until its elbow reaches a limit, and turns on as one; by the
-    first angular velocity of the shoulder."""
+    """Return an arm without gravity that opens until its elbow reaches a limit.
+
+    After that it rotates as one body. The input is the initial angular velocity of the shoulder
+    [rad/s].
+    """
     limit, span = -0.3, 0.4
     model, state = _arm((-2.0, limit), gravity=0.0).build()
     q, rates = np.array([0.2, -1.2]), np.array([0.0, 4.0])
@@ -155,9 +163,9 @@ def _until(motion, begin, span: float, gap) -> tuple[float, np.ndarray]:
         return gap(y)
 
     event.terminal = True  # type: ignore[attr-defined]
-    found = solve_ivp(motion, (0, span), begin, events=event, rtol=1e-12, atol=1e-13)
-    assert found.status == 1, "nothing meets"
-    return found.t[-1], found.y[:, -1]
+    solution = solve_ivp(motion, (0, span), begin, events=event, rtol=1e-12, atol=1e-13)
+    assert solution.status == 1, "nothing meets"
+    return solution.t[-1], solution.y[:, -1]
 
 
 def _on(motion, begin, span: float) -> np.ndarray:

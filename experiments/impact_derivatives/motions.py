@@ -1,5 +1,8 @@
-"""Motions with impacts whose derivatives are known: in closed form, by an accurate integration of
-the equations of motion between impacts, or as the slope of the values themselves."""
+"""Define motions with impacts whose derivatives are known.
+
+They are known in closed form, by an accurate integration of the equations of motion between
+impacts, or as the slope of the simulated values.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +33,15 @@ G, R = 9.81, 0.1
 def end(
     model: Model, state: State, h: Array, span: Array | float, coordinates: Coordinates = "reduced"
 ) -> State:
-    """After ``span`` [s], in steps of a length given later."""
+    """Simulate and return the final state.
+
+    Args:
+        model: the model.
+        state: initial state.
+        h: length of a step [s]; it may be traced.
+        span: duration [s].
+        coordinates: coordinates of the stepper.
+    """
     stepper = EulerImplicitLinearized(law="ncp", stop=Stop(1e-12), coordinates=coordinates)
 
     def step(_: int, carry: ImpulseCarry) -> ImpulseCarry:
@@ -42,27 +53,31 @@ def end(
 
 @dataclass(frozen=True)
 class Motion:
-    """Outcomes of a motion, simulated and exact, as functions of a few numbers."""
+    """A motion whose outcomes, simulated and exact, are functions of a few numbers."""
 
     cases: dict[str, tuple[float, ...]]
-    """Those numbers of each row of the table."""
+    """The numbers of each case, by its name in the table."""
     inputs: dict[str, int]
-    """Those of them by which outcomes are differentiated."""
+    """Names and indices of the numbers by which outcomes are differentiated."""
     outcomes: tuple[str, ...]
     simulated: Callable[[Array, Array], Array]
-    """Outcomes from the numbers and the length of a step."""
+    """Function from the numbers and the length of a step to the outcomes."""
     exact: Callable[[np.ndarray], np.ndarray] | None = None
-    """None: it is not known, and the slope of the simulated values is all that there is."""
+    """Function from the numbers to the exact outcomes. With None they are unknown, and derivatives
+    are compared with the slope of the simulated values."""
     range: float = 0.0
-    """Where it is not 0, the slope between the ends of twice as much is held against the mean of
-    the derivatives there."""
+    """Half-width of an interval of the input. If it is not 0, the mean of the derivatives over the
+    interval is compared with the slope between its ends."""
 
 
 def dropped() -> Motion:
-    """A ball dropped without spin at some speed across; the slip ends in the impact, and e v is its
-    velocity upwards after it. ``lead``: velocities are those of that many steps before the poses;
-    with a half, as the scheme has it, the flight is exact. The time of impact is that at which the
-    flight that it ends in would have left the ground."""
+    """Return a ball dropped without spin at some horizontal speed.
+
+    Slip ends in the impact; the upward velocity after it is e times the speed of approach. Among
+    the numbers, ``lead`` is how many steps the velocities precede the poses; with a half, as in the
+    scheme, the flight is exact. The time of impact of the simulation is the time at which the final
+    flight, continued backwards, leaves the ground.
+    """
     builder = ModelBuilder(gravity=(0, 0, -G))
     surface = Material(friction=0.3, restitution=1.0)
     builder.add_shape(0, Plane(), material=surface)
@@ -104,8 +119,16 @@ FLIGHT = "the same, velocities half a step before poses"
 
 
 def balls(places: list[tuple[float, float]], cases: dict, span: float) -> Motion:
-    """Balls without friction and gravity, e = 1; the first is at (x, −y) with a speed along x, and
-    what is seen is the velocity of the last one."""
+    """Return balls without friction and gravity, e = 1, each of which strikes the next.
+
+    The first ball starts at (x, −y) with a speed along x; the outcome is the final velocity of the
+    last ball.
+
+    Args:
+        places: initial positions (x, y) of the balls [m].
+        cases: y [m] and speed [m/s] of the first ball, by name.
+        span: duration [s].
+    """
     builder = ModelBuilder(gravity=(0, 0, 0))
     smooth = Material(friction=0.0, restitution=1.0)
     for x, y in places:
@@ -124,10 +147,10 @@ def balls(places: list[tuple[float, float]], cases: dict, span: float) -> Motion
     def exact(numbers: np.ndarray) -> np.ndarray:
         at, velocity = np.array([places[0][0], -numbers[0]]), np.array([numbers[1], 0.0])
         for target in np.array(places[1:]):
-            way, square = target - at, velocity @ velocity
-            nearest = way @ velocity / square
-            chord = np.sqrt((4 * R**2 - way @ way + nearest**2 * square) / square)
-            normal = (way - (nearest - chord) * velocity) / (2 * R)
+            offset, square = target - at, velocity @ velocity
+            nearest = offset @ velocity / square
+            chord = np.sqrt((4 * R**2 - offset @ offset + nearest**2 * square) / square)
+            normal = (offset - (nearest - chord) * velocity) / (2 * R)
             at, velocity = target, (velocity @ normal) * normal
         return velocity
 
@@ -135,21 +158,30 @@ def balls(places: list[tuple[float, float]], cases: dict, span: float) -> Motion
 
 
 def struck() -> Motion:
-    """A ball strikes another, off centre by 2R sin φ."""
+    """Return a ball that strikes another, off centre by 2R sin φ."""
     cases = {f"ball on ball, sin φ = {s}": (2 * R * s, 3.0) for s in (0.0, 0.5, 0.8)}
     return balls([(-0.5, 0), (0, 0)], cases, 0.4)
 
 
 def three() -> Motion:
-    """A ball strikes a second, which strikes a third."""
+    """Return a ball that strikes a second, which strikes a third."""
     return balls([(0, 0), (0.5, 0.02), (1, 0.1)], {"three balls": (0.0, 3.0)}, 0.6)
 
 
 def cube(name: str, e: float, spin: tuple[float, float, float], times: ImpactTimes) -> Motion:
-    """A tilted cube falls on a corner with friction; without restitution it goes on over another,
-    which an integration from event to event knows too."""
+    """Return a tilted cube that falls on a corner, with friction.
+
+    Without restitution it tumbles on over other corners, and an integration from event to event
+    gives the exact outcome.
+
+    Args:
+        name: name of the case.
+        e: coefficient of restitution.
+        spin: initial angular velocity [rad/s].
+        times: which impacts are timed.
+    """
     axis, span = np.array([0.2, 1, 0]) / np.linalg.norm([0.2, 1, 0]), 0.075
-    facing, velocity = (np.cos(0.25), *(np.sin(0.25) * axis)), (1, 0, -1)
+    orientation, velocity = (np.cos(0.25), *(np.sin(0.25) * axis)), (1, 0, -1)
     builder = ModelBuilder(impact_times=times)
     surface = Material(friction=corners.FRICTION, restitution=e)
     builder.add_shape(0, Plane(), material=surface)
@@ -158,7 +190,7 @@ def cube(name: str, e: float, spin: tuple[float, float, float], times: ImpactTim
         corners.MASS,
         surface,
         position=(0, 0, 0.2),
-        quaternion=facing,
+        quaternion=orientation,
         velocity=velocity,
         angular_velocity=spin,
     )
@@ -169,9 +201,9 @@ def cube(name: str, e: float, spin: tuple[float, float, float], times: ImpactTim
         return end(model, start, h, span).angular_velocity[1]
 
     def exact(numbers: np.ndarray) -> np.ndarray:
-        start = np.array([0, 0, numbers[0], *facing, *velocity, *spin])
+        start = np.array([0, 0, numbers[0], *orientation, *velocity, *spin])
         return corners.lands(start, span)[10:]
 
     outcomes = ("ω_x", "ω_y", "ω_z")
-    known = None if e else exact
-    return Motion({name: (0.2,)}, {"h₀": 0}, outcomes, simulated, known, range=0.004)
+    reference = None if e else exact
+    return Motion({name: (0.2,)}, {"h₀": 0}, outcomes, simulated, reference, range=0.004)

@@ -1,12 +1,12 @@
-"""Derivatives of rollouts with impacts against those of the motion, as the step shrinks.
+"""Compare derivatives of rollouts with impacts with those of the motion, as the step shrinks.
 
     python -m experiments.impact_derivatives.run
 
-Writes results.md and errors.png beside itself. There is nothing random. Float64, law ncp, solved to
-1e-12 m/s. The truth is a closed form, or central differences of accurate integrations between
-impacts; for a cube that tumbles on several corners the mean of the derivatives over a range of
-heights is held against the slope between its ends, of accurate integrations or of the simulated
-values.
+Writes results.md and errors.png beside this file. Nothing is random. Float64, law ncp, solved to
+1e-12 m/s. The truth comes from a closed form or from accurate integrations between impacts,
+differentiated by central differences. For a cube that tumbles on several corners, the mean of the
+derivatives over a range of heights is compared with the slope between its ends, of accurate
+integrations or of the simulated values.
 """
 
 from dataclasses import dataclass
@@ -21,39 +21,40 @@ from matplotlib.ticker import NullLocator
 from experiments.impact_derivatives.mechanisms import bar, hit_arm, limited_arm
 from experiments.impact_derivatives.motions import FLIGHT, Motion, cube, dropped, struck, three
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 STEPS = 4e-3 / 2.0 ** np.arange(6)
 AT = list(STEPS).index(1e-3)
 POINTS = 161
-"""Values of the input in a range."""
+"""Number of values of the input in a range."""
 D = 1e-5
-"""Half the length of the central differences of exact motions."""
+"""Half-width of the central differences of exact motions."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One derivative, or one value."""
+    """One derivative or value of a motion, for all lengths of the step."""
 
     motion: str
     quantity: str
     truth: np.ndarray
-    """At each length of step; the same for all where it is that of the motion."""
-    found: np.ndarray
+    """Truth for each of STEPS; constant where it is that of the exact motion."""
+    simulated: np.ndarray
+    """Result of the simulation for each of STEPS."""
     scale: float
-    """Errors are relative to this: the largest derivative of any outcome by this input."""
+    """Divisor of errors: the largest derivative of any outcome by this input, or the value."""
 
     @property
     def errors(self) -> np.ndarray:
-        return np.abs(self.found - self.truth) / self.scale
+        return np.abs(self.simulated - self.truth) / self.scale
 
     @property
     def order(self) -> float:
-        """By which errors shrink with the step, from the second to the last."""
+        """Return the order of convergence of the errors, from the second step to the last."""
         return np.polyfit(np.log(STEPS[1:]), np.log(np.maximum(self.errors[1:], 1e-15)), 1)[0]
 
 
 def derivatives(motion: Motion) -> list[Row]:
-    """Rows of all cases, inputs and outcomes; of the last case of a free flight values as well."""
+    """Return the rows of all cases, inputs and outcomes; for FLIGHT those of values instead."""
     inputs = np.array(list(motion.inputs.values()))
 
     def both(numbers: Array, h: Array) -> tuple[Array, Array]:
@@ -68,18 +69,18 @@ def derivatives(motion: Motion) -> list[Row]:
     run = jax.jit(jax.vmap(jax.vmap(both, (None, 0)), (0, None)))
     values, slopes = (np.asarray(x) for x in run(numbers, STEPS))
     rows = []
-    for at, (name, given) in enumerate(motion.cases.items()):
-        exact = motion.exact(np.array(given))
+    for at, (name, centre) in enumerate(motion.cases.items()):
+        exact = motion.exact(np.array(centre))
         for k, (input_, place) in enumerate(motion.inputs.items()):
-            away = D * np.eye(len(given))[place]
-            more, less = motion.exact(given + away), motion.exact(given - away)
-            truth = (more - less) / (2 * D)
+            shift = D * np.eye(len(centre))[place]
+            above, below = motion.exact(centre + shift), motion.exact(centre - shift)
+            truth = (above - below) / (2 * D)
             for o, outcome in enumerate(motion.outcomes):
-                found = slopes[at, :, o, k]
-                if name != FLIGHT and max(np.abs(found).max(), abs(truth[o])) > 1e-12:
+                simulated = slopes[at, :, o, k]
+                if name != FLIGHT and max(np.abs(simulated).max(), abs(truth[o])) > 1e-12:
                     quantity = f"d{outcome}/d{input_}"
                     every = np.full(len(STEPS), truth[o])
-                    rows.append(Row(name, quantity, every, found, np.abs(truth).max()))
+                    rows.append(Row(name, quantity, every, simulated, np.abs(truth).max()))
         if name == FLIGHT:
             for o, outcome in enumerate(motion.outcomes):
                 every, scale = np.full(len(STEPS), exact[o]), abs(exact[o])
@@ -88,21 +89,27 @@ def derivatives(motion: Motion) -> list[Row]:
 
 
 def means(motion: Motion, run, numbers: np.ndarray) -> list[Row]:
-    """Means of derivatives over a range against slopes between its ends."""
+    """Return rows that compare means of derivatives over a range with slopes between its ends.
+
+    Args:
+        motion: motion with one case and one input.
+        run: function from several sets of numbers and a step to outcomes and derivatives.
+        numbers: numbers at the centre of the range.
+    """
     (name,), (input_,) = motion.cases, motion.inputs
-    way = np.linspace(-motion.range, motion.range, POINTS)
-    found, truth = [], []
+    offsets = np.linspace(-motion.range, motion.range, POINTS)
+    simulated, truth = [], []
     for h in STEPS:
-        values, slopes = run(numbers + way[:, None], h)
-        found.append(np.asarray(slopes)[:, :, 0].mean(0))
+        values, slopes = run(numbers + offsets[:, None], h)
+        simulated.append(np.asarray(slopes)[:, :, 0].mean(0))
         ends = np.asarray(values)[[0, -1]]
         if motion.exact is not None:
-            ends = [motion.exact(numbers + end) for end in way[[0, -1]]]
-        truth.append((ends[1] - ends[0]) / (way[-1] - way[0]))
-    found, truth = np.array(found), np.array(truth)
+            ends = [motion.exact(numbers + end) for end in offsets[[0, -1]]]
+        truth.append((ends[1] - ends[0]) / (offsets[-1] - offsets[0]))
+    simulated, truth = np.array(simulated), np.array(truth)
     scale = np.abs(truth[-1]).max()
     return [
-        Row(name, f"d{outcome}/d{input_}, mean", truth[:, o], found[:, o], scale)
+        Row(name, f"d{outcome}/d{input_}, mean", truth[:, o], simulated[:, o], scale)
         for o, outcome in enumerate(motion.outcomes)
     ]
 
@@ -130,7 +137,7 @@ def table(rows: list[Row]) -> list[str]:
         errors = " | ".join(f"{100 * e:.2g} %" for e in row.errors)
         order = f"{row.order:.1f}" if row.errors[1:].max() > 1e-9 else "exact"
         lines.append(
-            f"| {row.motion} | {row.quantity} | {row.truth[AT]:.4g} | {row.found[AT]:.4g} | "
+            f"| {row.motion} | {row.quantity} | {row.truth[AT]:.4g} | {row.simulated[AT]:.4g} | "
             f"{errors} | {order} |"
         )
     return lines
@@ -164,7 +171,7 @@ def write(rows: list[Row]) -> None:
         *table(values),
         "",
     ]
-    (HERE / "results.md").write_text("\n".join(lines), encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join(lines), encoding="utf-8")
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.subplots()
     for row in slopes:
@@ -180,7 +187,7 @@ def write(rows: list[Row]) -> None:
     axes.set_xlabel("step [ms]")
     axes.set_ylabel("relative error")
     axes.legend()
-    figure.savefig(HERE / "errors.png", dpi=110)
+    figure.savefig(FOLDER / "errors.png", dpi=110)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A body that lands sliding, against the exact answer of Coulomb's law without restitution."""
+"""Compare a body that lands sliding with the exact motion of Coulomb's law without restitution."""
 
 from pathlib import Path
 
@@ -12,16 +12,19 @@ from jaxccp.ccp import Law
 
 FILE = Path(__file__).with_name("slider.xml")
 PLACED, SPEED, FRICTION, GRAVITY = 0.02, 1.0, 1.0, 9.81
-"""Height in the file [m], speed along the ground [m/s]."""
+"""Height in the file [m], speed along the ground [m/s], coefficient of friction, gravity [m/s²]."""
 H, DURATION = 5e-4, 0.4
 DROPS = np.linspace(0.02, 0.0205, 8)
-"""Heights [m]: impacts at different times within a step."""
+"""Drop heights [m], chosen so that impacts fall at different times within a step."""
 Landings = tuple[np.ndarray, np.ndarray]
-"""Height of the rebound, and the way until it stands, from each height [m]."""
+"""Height of the rebound, and distance until the body stops, from each drop height [m]."""
 
 
 def exact() -> Landings:
-    """The impact takes μ times its normal speed from the sliding speed, sliding the rest."""
+    """Return the exact rebounds and distances.
+
+    The impact takes μ times the normal speed from the sliding speed; sliding takes the rest.
+    """
     flight = np.sqrt(2 * DROPS / GRAVITY)
     sliding = SPEED - FRICTION * GRAVITY * flight
     return 0 * DROPS, SPEED * flight + sliding**2 / (2 * FRICTION * GRAVITY)
@@ -37,7 +40,7 @@ def ours(law: Law) -> Landings:
         _, trajectory = rollout(loaded.model, state, stepper, round(DURATION / H))
         return jax.vmap(lambda s: loaded.layout.coordinates(loaded.model, s)[0])(trajectory.state)
 
-    return _seen(np.asarray(jax.jit(jax.vmap(motion))(DROPS)))
+    return _measured(np.asarray(jax.jit(jax.vmap(motion))(DROPS)))
 
 
 def theirs(contact: reference.Contact | None) -> Landings:
@@ -50,26 +53,26 @@ def theirs(contact: reference.Contact | None) -> Landings:
             reference.mujoco.mj_step(model, data)
             qpos.append(data.qpos.copy())
         motions.append(qpos)
-    return _seen(np.array(motions))
+    return _measured(np.array(motions))
 
 
-def _seen(qpos: np.ndarray) -> Landings:
+def _measured(qpos: np.ndarray) -> Landings:
     height = qpos[:, :, 1] + PLACED
     risen = np.cumsum(np.diff(height, axis=1, prepend=np.inf) > 0, axis=1) > 0
     return np.where(risen, height, 0.0).max(axis=1), qpos[:, -1, 0]
 
 
 def landings() -> dict[str, tuple[float, float]]:
-    """Highest rebound, and largest error of the way [m], of everybody."""
-    stiff, file = reference.CONTACTS["stiff"], reference.CONTACTS["as the file has it"]
-    found = {
+    """Return the highest rebound and the largest error of the distance [m] of each simulation."""
+    stiffest, file = reference.CONTACTS["stiff"], reference.CONTACTS["as the file has it"]
+    simulated = {
         f"jaxccp ncp, {1e3 * H:g} ms": ours("ncp"),
         f"jaxccp ccp, {1e3 * H:g} ms": ours("ccp"),
-        "MuJoCo stiff": theirs(stiff),
+        "MuJoCo stiff": theirs(stiffest),
         "MuJoCo as the file has it": theirs(file),
     }
-    _, way = exact()
+    _, distance = exact()
     return {
-        name: (float(rebound.max()), float(np.abs(ends - way).max()))
-        for name, (rebound, ends) in found.items()
+        name: (float(rebound.max()), float(np.abs(ends - distance).max()))
+        for name, (rebound, ends) in simulated.items()
     }

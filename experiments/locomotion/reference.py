@@ -1,4 +1,4 @@
-"""MuJoCo's side: contacts of a given stiffness, random states to fall from, the paths they take."""
+"""Compute MuJoCo's motions: contacts of a given stiffness, random initial states, and falls."""
 
 import importlib
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ Data = Any
 
 @dataclass(frozen=True)
 class Contact:
-    """How MuJoCo's contacts and limits give way."""
+    """Stiffness and damping of MuJoCo's contacts and limits, and the step that goes with them."""
 
     timestep: float
-    """[s]"""
+    """Length of a step [s]."""
     time_constant: float
     """``solref`` [s]: twice the timestep is the stiffest that MuJoCo allows."""
     damping_ratio: float
-    """1 is critical, and makes bodies bounce at 0.13 of the speed they hit with: the force ends, as
-    it may not pull, before they stand still. 5 leaves 0.01."""
+    """1 is critical, yet bodies bounce at 0.13 of the speed of the impact: the force, which cannot
+    pull, ends before they stand still. With 5 the ratio is 0.01."""
 
 
 STIFF = Contact(5e-5, 1e-4, 5.0)
@@ -36,19 +36,21 @@ CONTACTS = {
 
 @dataclass(frozen=True)
 class Motion:
-    """What became of a state."""
+    """The motion from one initial state."""
 
     com: np.ndarray
-    """Of all bodies, at equal intervals, the start included [k 3, m]."""
+    """Centre of mass of all bodies at equal intervals, the start included, shape (k, 3) [m]."""
     penetration: float
-    """Deepest of any contact [m]."""
-    beyond: float
-    """Farthest of any coordinate beyond its limit [m, rad]."""
+    """Deepest penetration of any contact [m]."""
+    limit_violation: float
+    """Largest distance of any coordinate beyond its limit [m, rad]."""
 
 
 def compiled(path: Path, contact: Contact | None) -> Model:
-    """The model, its surfaces touching when they meet; ``contact`` None leaves the rest as the file
-    has it."""
+    """Load a model and set its contacts, with margins and gaps of 0.
+
+    With ``contact`` None everything else is left as it is in the file.
+    """
     model = mujoco.MjModel.from_xml_path(str(path))
     model.geom_margin[:] = model.geom_gap[:] = 0.0
     if contact is None:
@@ -68,8 +70,17 @@ def compiled(path: Path, contact: Contact | None) -> Model:
 def random_states(
     model: Model, rng: np.random.Generator, count: int, drop: tuple[float, float]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """qpos and qvel: joints anywhere within 80 % of their range, the root turned a little, nothing
-    touching, the lowest point at a height in ``drop`` [m], velocities normal."""
+    """Return random initial states without contact, as pairs of qpos and qvel.
+
+    Joints are uniform in the middle 80 % of their range, the root is slightly rotated, and
+    velocities are normal.
+
+    Args:
+        model: the robot.
+        rng: random generator.
+        count: number of states.
+        drop: range of the height of the lowest point above the floor [m].
+    """
     data, states = mujoco.MjData(model), []
     while len(states) < count:
         mujoco.mj_resetData(model, data)
@@ -99,7 +110,7 @@ def _turns_root(model: Model, dof: int) -> bool:
 
 
 def _height(model: Model) -> int:
-    """Place in qpos of the coordinate that lifts everything."""
+    """Return the index in qpos of the coordinate that lifts the whole robot."""
     if model.jnt_type[0] == int(mujoco.mjtJoint.mjJNT_FREE):
         return 2
     upright = np.abs(model.jnt_axis[:, 2]) * (model.jnt_type == int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -107,15 +118,15 @@ def _height(model: Model) -> int:
 
 
 def lowest(model: Model, data: Data) -> float:
-    """Height of the lowest point that can touch the floor, which is a plane at 0 [m]."""
+    """Return the height of the lowest point that can touch the floor, which is a plane at 0 [m]."""
     floor = int(np.flatnonzero(model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE))[0])
     moving = np.flatnonzero(model.geom_bodyid > 0)
-    meets = (model.geom_contype[floor] & model.geom_conaffinity[moving]) | (
+    collides = (model.geom_contype[floor] & model.geom_conaffinity[moving]) | (
         model.geom_contype[moving] & model.geom_conaffinity[floor]
     )
     return min(
         mujoco.mj_geomDistance(model, data, floor, int(geom), 100.0, None)
-        for geom in moving[meets != 0]
+        for geom in moving[collides != 0]
     )
 
 
@@ -127,7 +138,16 @@ def motion(
     every: float,
     ctrl: np.ndarray | float = 0.0,
 ) -> Motion:
-    """Over ``duration`` [s], recorded ``every`` so many [s], under constant controls."""
+    """Simulate and record a motion under constant controls.
+
+    Args:
+        model: the robot.
+        qpos: initial coordinates.
+        qvel: initial velocities.
+        duration: duration [s].
+        every: time between records of the centre of mass [s].
+        ctrl: controls.
+    """
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, ctrl
     time, com, passed = [], [], []
@@ -143,11 +163,11 @@ def motion(
         if data.ncon:
             penetration = max(penetration, -data.contact.dist.min())
     path = np.stack([np.interp(instants, time, row) for row in np.transpose(com)], axis=1)
-    return Motion(path, penetration, beyond(model, np.array(passed)))
+    return Motion(path, penetration, limit_violation(model, np.array(passed)))
 
 
-def beyond(model: Model, qpos: np.ndarray) -> float:
-    """How far a hinge or slide is past its limit in any of the rows of ``qpos`` [m, rad]."""
+def limit_violation(model: Model, qpos: np.ndarray) -> float:
+    """Return how far any hinge or slide is past its limit in the rows of ``qpos`` [m, rad]."""
     limited = np.flatnonzero(model.jnt_limited)
     at, (lo, hi) = qpos[:, model.jnt_qposadr[limited]], model.jnt_range[limited].T
     return max(0.0, float(np.max(np.maximum(at - hi, lo - at))))

@@ -1,4 +1,4 @@
-"""Errors, tables and the picture."""
+"""Compute errors of falls, and write the tables and the picture."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,21 +8,21 @@ from matplotlib.figure import Figure
 
 from experiments.locomotion.reference import Motion
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 SHOWN = "jaxccp ccp, 0.5 ms"
-"""Whose heights are drawn."""
+"""Name of the simulation whose heights are drawn."""
 PARTED = 0.05
-"""Share of the path by which two motions count as parted."""
+"""Distance, as a share of the path, beyond which two motions count as parted."""
 
 
 @dataclass(frozen=True)
 class Fall:
-    """What became of all states of a robot under jaxccp."""
+    """Motions of a robot from all initial states under jaxccp, with the largest errors."""
 
     motions: list[Motion]
     joint_error: float
-    """Largest [m, rad]."""
-    missed: float
+    """Largest joint error [m, rad]."""
+    unsolved: float
     """Share of records with a step that was not solved to its tolerance."""
     overflow: bool
 
@@ -34,35 +34,35 @@ class Rest:
     after: float
     """Time since the start [s]."""
     weight: float
-    """[N]"""
+    """Weight of the robot [N]."""
     excess: np.ndarray
     """Vertical force over weight, less 1."""
     sideways: np.ndarray
     """Horizontal force over weight."""
     speed: np.ndarray
-    """Largest of any body's velocity components [m/s]."""
+    """Largest velocity component of any body [m/s]."""
     penetration: np.ndarray
-    """[m]"""
+    """Deepest penetration of any contact [m]."""
 
 
 @dataclass(frozen=True)
 class Robot:
-    """All that was found of a robot; MuJoCo's motions by the contacts they were made with."""
+    """The results of a robot; MuJoCo's motions are grouped by the settings of its contacts."""
 
     name: str
     theirs: dict[str, list[Motion]]
     falls: dict[str, Fall]
-    """By law and step."""
+    """Falls under jaxccp, by law and step."""
     rest: Rest
 
 
-def errors(found: list[Motion], expected: list[Motion]) -> np.ndarray:
-    """Distance of centres of mass at all times, over the length of the path [states k]."""
+def errors(simulated: list[Motion], expected: list[Motion]) -> np.ndarray:
+    """Return distances of the centres of mass over the length of the path, shape (states, k)."""
     return np.stack(
         [
             np.linalg.norm(a.com - b.com, axis=1)
             / np.linalg.norm(np.diff(b.com, axis=0), axis=1).sum()
-            for a, b in zip(found, expected, strict=True)
+            for a, b in zip(simulated, expected, strict=True)
         ]
     )
 
@@ -70,13 +70,13 @@ def errors(found: list[Motion], expected: list[Motion]) -> np.ndarray:
 def _entries(robot: Robot) -> dict[str, np.ndarray]:
     stiff = robot.theirs["stiff"]
     ours = {name: errors(fall.motions, stiff) for name, fall in robot.falls.items()}
-    others = {f"MuJoCo {k}": errors(m, stiff) for k, m in robot.theirs.items() if k != "stiff"}
-    return ours | others
+    variants = {f"MuJoCo {k}": errors(m, stiff) for k, m in robot.theirs.items() if k != "stiff"}
+    return ours | variants
 
 
 def _parting(error: np.ndarray, every: float) -> str:
-    apart = error > PARTED
-    times = every * np.where(apart.any(axis=1), apart.argmax(axis=1), np.inf)
+    exceeded = error > PARTED
+    times = every * np.where(exceeded.any(axis=1), exceeded.argmax(axis=1), np.inf)
     first = times.min()
     if np.isinf(first):
         return "-"
@@ -89,20 +89,20 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _paths(robots: list[Robot], every: float) -> tuple[list[list[str]], list[list[str]]]:
-    """Rows of errors, and of when motions part."""
+    """Return the rows of errors, and the rows of the times at which motions part."""
     paths, parted = [], []
     for robot in robots:
-        found = _entries(robot)
-        shares = [100 * error.mean(axis=1) for error in found.values()]
+        entries = _entries(robot)
+        shares = [100 * error.mean(axis=1) for error in entries.values()]
         paths.append([robot.name, *(f"{np.median(s):.2f} ({s.max():.2f})" for s in shares)])
-        parted.append([robot.name, *(_parting(error, every) for error in found.values())])
+        parted.append([robot.name, *(_parting(error, every) for error in entries.values())])
     return paths, parted
 
 
 def _kept(robots: list[Robot]) -> list[list[str]]:
     def depth(motions: list[Motion]) -> str:
         penetration = max(motion.penetration for motion in motions)
-        return f"{abs(penetration):.0e}, {max(motion.beyond for motion in motions):.0e}"
+        return f"{abs(penetration):.0e}, {max(motion.limit_violation for motion in motions):.0e}"
 
     return [
         [
@@ -110,7 +110,7 @@ def _kept(robots: list[Robot]) -> list[list[str]]:
             *(depth(fall.motions) for fall in robot.falls.values()),
             *(depth(robot.theirs[k]) for k in ("stiff", "as the file has it")),
             ", ".join(f"{fall.joint_error:.0e}" for fall in robot.falls.values()),
-            ", ".join(f"{100 * fall.missed:.2g}" for fall in robot.falls.values()),
+            ", ".join(f"{100 * fall.unsolved:.2g}" for fall in robot.falls.values()),
             ", ".join("yes" if fall.overflow else "no" for fall in robot.falls.values()),
         ]
         for robot in robots
@@ -130,10 +130,17 @@ def _resting(robots: list[Robot]) -> list[list[str]]:
 def write(
     robots: list[Robot], landings: dict[str, tuple[float, float]], every: float, version: str
 ) -> None:
-    """Write results.md and paths.png."""
+    """Write results.md and paths.png.
+
+    Args:
+        robots: results of all robots.
+        landings: rebound and error of the distance of each simulation of the sliding body [m].
+        every: time between records [s].
+        version: version of MuJoCo.
+    """
     names, ours = list(_entries(robots[0])), list(robots[0].falls)
     paths, parted = _paths(robots, every)
-    landed = [[name, *(f"{1e3 * x:.2f}" for x in found)] for name, found in landings.items()]
+    landed = [[name, *(f"{1e3 * x:.2f}" for x in lengths)] for name, lengths in landings.items()]
     kept = ["", *ours, "MuJoCo stiff", "MuJoCo as the file has it", "joint errors", "not solved"]
     resting = ["", "after [s]", "weight [N]", "vertical", "horizontal", "speed [m/s]"]
     resting.append("penetration [m]")
@@ -146,8 +153,8 @@ def write(
         "kept": _table([*kept, "overflow"], _kept(robots)),
         "resting": _table(resting, _resting(robots)),
     }
-    text = (HERE / "results.template.md").read_text(encoding="utf-8").format(**filled)
-    (HERE / "results.md").write_text(text, encoding="utf-8")
+    text = (FOLDER / "results.template.md").read_text(encoding="utf-8").format(**filled)
+    (FOLDER / "results.md").write_text(text, encoding="utf-8")
     _picture(robots, every)
 
 
@@ -171,4 +178,4 @@ def _picture(robots: list[Robot], every: float) -> None:
     axes[1, 0].set_ylabel("error of its path [%]")
     handles, labels = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
-    figure.savefig(HERE / "paths.png", dpi=90)
+    figure.savefig(FOLDER / "paths.png", dpi=90)

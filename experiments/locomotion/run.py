@@ -1,9 +1,9 @@
-"""Robots that fall, against MuJoCo with contacts as stiff as they get, and at rest.
+"""Compare falling robots with MuJoCo at its stiffest contacts, and measure them at rest.
 
     python -m experiments.locomotion.run
 
-Float64, no controls. The models are gymnasium's, if that is installed, and the quadruped of
-examples/models. Writes results.md and paths.png beside itself.
+Float64, no controls. The models are those of gymnasium, if it is installed, and the quadruped of
+examples/models. Writes results.md and paths.png beside this file.
 """
 
 import importlib.util
@@ -30,45 +30,54 @@ from jaxccp.io import Loaded  # noqa: E402
 ROBOTS = ("hopper", "walker2d_v5", "half_cheetah", "ant", "humanoid", "quadruped")
 SEED = 0
 STATES = 3
-"""Random states of each robot."""
+"""Number of random initial states of each robot."""
 DROP = (0.02, 0.2)
-"""Heights of the lowest point [m]."""
+"""Range of the initial height of the lowest point [m]."""
 DURATION = 1.0
 EVERY = 2e-3
-"""Between records [s]."""
+"""Time between records [s]."""
 SETTINGS: tuple[tuple[Law, float], ...] = (("ccp", 2e-3), ("ccp", 5e-4), ("ncp", 5e-4))
-"""Law and step [s] of jaxccp; the first ones come to rest, too."""
+"""Law and step [s] of jaxccp; motions are continued to rest with the first setting."""
 STILL = 1e-6
 """Speed below which a robot is at rest [m/s]."""
 ROUNDS = 60
-"""Motions go on for as long again at most as often, to come to rest."""
+"""Largest number of periods of DURATION for which a motion is continued to come to rest."""
 LAST = 50
 """Records over which forces at rest are averaged."""
 CAPACITY = 32
-"""Contacts at once."""
+"""Largest number of simultaneous contacts."""
 Starts = tuple[jax.Array, ...]
 """qpos and qvel of all states."""
 
 
 def files() -> list[tuple[str, Path]]:
-    """Name and file of every robot that is there."""
+    """Return name and file of every robot that is installed."""
     spec = importlib.util.find_spec("gymnasium")
     folders = [] if spec is None else spec.submodule_search_locations or []
     folders = [Path(__file__).parents[2] / "examples" / "models", *map(Path, folders)]
     paths = (path for folder in folders for path in sorted(folder.rglob("*.xml")))
-    found = {path.stem: path for path in paths if path.stem in ROBOTS}
-    return [(stem.removesuffix("_v5"), found[stem]) for stem in ROBOTS if stem in found]
+    available = {path.stem: path for path in paths if path.stem in ROBOTS}
+    return [(stem.removesuffix("_v5"), available[stem]) for stem in ROBOTS if stem in available]
 
 
 def centre(loaded: Loaded, position: jax.Array) -> jax.Array:
-    """Centre of mass of all bodies."""
+    """Return the centre of mass of all bodies, shape (3,) [m]."""
     free = jnp.asarray(loaded.model.topology.free)
     mass = jnp.where(free, loaded.model.bodies.mass, 0.0)
     return mass @ position / mass.sum()
 
 
 def simulator(loaded: Loaded, law: Law, h: float) -> Callable:
-    """From qpos and qvel to what is measured of a motion, one state after the other."""
+    """Return a compiled function from the initial states to the measured motions.
+
+    It returns the initial centres of mass, the measurements of all records and the reports of the
+    stepper. States are simulated one after the other.
+
+    Args:
+        loaded: the robot.
+        law: law of contact.
+        h: length of a step [s].
+    """
     model, stepper = loaded.model, EulerImplicitLinearized(h, law)
 
     def look(state):
@@ -81,42 +90,54 @@ def simulator(loaded: Loaded, law: Law, h: float) -> Callable:
             "speed": jnp.max(jnp.abs(state.velocity)),
         }
 
-    def one(start):
+    def simulate_state(start):
         state = loaded.layout.state(model, loaded.state, *start)
         steps = round(DURATION / h), round(EVERY / h)
         _, trajectory = rollout(model, state, stepper, steps[0], every=steps[1])
-        seen = jax.vmap(look)(trajectory.state)
-        return look(state)["com"], seen, trajectory.report
+        measurements = jax.vmap(look)(trajectory.state)
+        return look(state)["com"], measurements, trajectory.report
 
-    return jax.jit(partial(jax.lax.map, one))
+    return jax.jit(partial(jax.lax.map, simulate_state))
 
 
 def fall(theirs: reference.Model, simulate: Callable, starts: Starts) -> report.Fall:
-    """All states under jaxccp."""
-    first, seen, reports = jax.device_get(simulate(starts))
+    """Simulate the falls from all initial states under jaxccp.
+
+    Args:
+        theirs: MuJoCo's model, which has the limits of the joints.
+        simulate: function that ``simulator`` returns.
+        starts: initial qpos and qvel of all states.
+    """
+    first, records, reports = jax.device_get(simulate(starts))
     motions = [
         reference.Motion(
-            np.concatenate([first[k : k + 1], seen["com"][k]]),
-            float(seen["penetration"][k].max()),
-            reference.beyond(theirs, seen["coordinates"][0][k]),
+            np.concatenate([first[k : k + 1], records["com"][k]]),
+            float(records["penetration"][k].max()),
+            reference.limit_violation(theirs, records["coordinates"][0][k]),
         )
         for k in range(STATES)
     ]
     return report.Fall(
         motions,
-        float(seen["joint error"].max()),
+        float(records["joint error"].max()),
         float((reports.solver.status != 0).mean()),
         bool(reports.overflow.any()),
     )
 
 
 def rest(loaded: Loaded, simulate: Callable, starts: Starts) -> report.Rest:
-    """The same states, come to rest."""
+    """Continue the motions until all are at rest, and measure forces and speeds there.
+
+    Args:
+        loaded: the robot.
+        simulate: function that ``simulator`` returns.
+        starts: initial qpos and qvel of all states.
+    """
     rounds, fastest = 0, np.inf
     while fastest > STILL and rounds < ROUNDS:
-        _, seen, reports = jax.device_get(simulate(starts))
-        starts = tuple(part[:, -1] for part in seen["coordinates"])
-        rounds, fastest = rounds + 1, seen["speed"][:, -LAST:].max()
+        _, records, reports = jax.device_get(simulate(starts))
+        starts = tuple(part[:, -1] for part in records["coordinates"])
+        rounds, fastest = rounds + 1, records["speed"][:, -LAST:].max()
     moving = np.asarray(loaded.model.topology.free)
     weight = -np.asarray(loaded.model.bodies.mass)[moving].sum() * loaded.model.gravity[2]
     carried = -reports.contact_wrenches[:, -LAST:, 0].mean(axis=1) / weight
@@ -125,16 +146,16 @@ def rest(loaded: Loaded, simulate: Callable, starts: Starts) -> report.Rest:
         float(weight),
         carried[:, 2] - 1,
         np.hypot(carried[:, 0], carried[:, 1]),
-        seen["speed"][:, -1],
-        seen["penetration"][:, -1],
+        records["speed"][:, -1],
+        records["penetration"][:, -1],
     )
 
 
 def robot(name: str, path: Path) -> report.Robot:
     loaded = load(path, max_contacts=CAPACITY)
     rng = np.random.default_rng(SEED)
-    stiff = reference.compiled(path, reference.STIFF)
-    states = reference.random_states(stiff, rng, STATES, DROP)
+    stiffest = reference.compiled(path, reference.STIFF)
+    states = reference.random_states(stiffest, rng, STATES, DROP)
     starts = tuple(jnp.asarray(np.stack(part)) for part in zip(*states, strict=True))
     theirs = {}
     for label, contact in reference.CONTACTS.items():
@@ -142,7 +163,7 @@ def robot(name: str, path: Path) -> report.Robot:
         theirs[label] = [reference.motion(model, *state, DURATION, EVERY) for state in states]
     simulators = {setting: simulator(loaded, *setting) for setting in SETTINGS}
     falls = {
-        f"jaxccp {law}, {1e3 * h:g} ms": fall(stiff, simulate, starts)
+        f"jaxccp {law}, {1e3 * h:g} ms": fall(stiffest, simulate, starts)
         for (law, h), simulate in simulators.items()
     }
     return report.Robot(name, theirs, falls, rest(loaded, simulators[SETTINGS[0]], starts))
@@ -150,7 +171,7 @@ def robot(name: str, path: Path) -> report.Robot:
 
 def main() -> None:
     begin = time.perf_counter()
-    robots = [robot(*one) for one in track(files(), description="robots")]
+    robots = [robot(*entry) for entry in track(files(), description="robots")]
     report.write(robots, landings(), EVERY, reference.mujoco.__version__)
     print(f"{time.perf_counter() - begin:.0f} s")
 

@@ -1,4 +1,4 @@
-"""How long XLA takes over a step of a model, and over its gradient."""
+"""Measure how long XLA takes to compile a step of a model, and the gradient of a step."""
 
 import time
 from dataclasses import replace
@@ -13,8 +13,11 @@ H = 2e-3
 
 
 def seconds(path: Path) -> tuple[float, float]:
-    """To trace and compile one step of EulerImplicitLinearized, contacts and all, and the gradient
-    of where it ends in where it began [s]; nothing is taken from a cache."""
+    """Return how long a step and its gradient take to trace and compile [s].
+
+    The step is one of EulerImplicitLinearized, contacts included. The gradient is that of the sum
+    of the final coordinates with respect to the initial coordinates. Nothing is taken from a cache.
+    """
     loaded = load(path, allow_unsupported=True)
 
     @jax.jit

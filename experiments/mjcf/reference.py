@@ -1,4 +1,5 @@
-"""What MuJoCo says of a model: accelerations with hard equality constraints, fine trajectories."""
+"""Compute reference motions with MuJoCo: accelerations with hard equality constraints, and
+trajectories with fine steps."""
 
 import importlib
 from pathlib import Path
@@ -11,11 +12,11 @@ Model = Any
 Data = Any
 
 SMOOTH = ("CONTACT", "LIMIT", "FRICTIONLOSS")
-"""What is switched off, so that motion is smooth."""
+"""Kinds of constraint that are switched off, so that motion is smooth."""
 
 
 def smooth(path: Path) -> Model:
-    """The model without contacts, limits and dry friction."""
+    """Return MuJoCo's model of a file without contacts, limits and dry friction."""
     model = mujoco.MjModel.from_xml_path(str(path))
     for flag in SMOOTH:
         model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
@@ -26,7 +27,13 @@ def smooth(path: Path) -> Model:
 def random_state(
     model: Model, rng: np.random.Generator, spread: float = 0.5
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """qpos, qvel and ctrl that the equality constraints allow, to rounding."""
+    """Return random qpos, qvel and ctrl that satisfy the equality constraints to rounding.
+
+    Args:
+        model: MuJoCo's model.
+        rng: source of the random numbers.
+        spread: standard deviation of the displacement from the model's initial position [rad, m].
+    """
     data = mujoco.MjData(model)
     mujoco.mj_integratePos(model, data.qpos, spread * rng.normal(size=model.nv), 1.0)
     for _ in range(20 if model.neq else 0):
@@ -46,8 +53,18 @@ def accelerations(
     ctrl: np.ndarray,
     act: np.ndarray | None = None,
 ) -> np.ndarray:
-    """``qacc_smooth``; with equality constraints the solution of M q̈ − Jᵀλ = f, J q̈ = −J̇q̇, J̇q̇ by
-    central differences of MuJoCo's J."""
+    """Return the generalised accelerations of a state.
+
+    Without equality constraints they are ``qacc_smooth``. With them they solve M q̈ − Jᵀλ = f and J
+    q̈ = −J̇q̇, where J̇q̇ comes from central differences of MuJoCo's J.
+
+    Args:
+        model: MuJoCo's model.
+        qpos: coordinates.
+        qvel: generalised velocities.
+        ctrl: controls of the actuators.
+        act: activations of the actuators; those of a new ``MjData`` when None.
+    """
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, ctrl
     if act is not None:
@@ -71,7 +88,7 @@ def accelerations(
 
 
 def _equalities(model: Model, data: Data) -> tuple[np.ndarray, np.ndarray]:
-    """Jacobian and violation of the equality constraints at ``data.qpos``."""
+    """Return the Jacobian and the violation of the equality constraints at ``data.qpos``."""
     mujoco.mj_fwdPosition(model, data)
     return data.efc_J.reshape(-1, model.nv).copy(), data.efc_pos.copy()
 
@@ -79,8 +96,18 @@ def _equalities(model: Model, data: Data) -> tuple[np.ndarray, np.ndarray]:
 def trajectory(
     model: Model, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray, duration: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """qpos and qvel after ``duration`` [s], by RK4: MuJoCo's with steps of 50 µs, or one with steps
-    of 1 ms on hard-constrained accelerations where there are equality constraints."""
+    """Return qpos and qvel after ``duration``, integrated by RK4.
+
+    Without equality constraints the integrator is MuJoCo's, with steps of 50 µs. With them it is a
+    classical RK4 with steps of 1 ms on the hard-constrained accelerations.
+
+    Args:
+        model: MuJoCo's model.
+        qpos: initial coordinates.
+        qvel: initial generalised velocities.
+        ctrl: controls, constant in time.
+        duration: simulated time [s].
+    """
     if model.neq:
         return _constrained(model, qpos, qvel, ctrl, duration, round(1e3 * duration))
     model.opt.integrator = int(mujoco.mjtIntegrator.mjINT_RK4)
@@ -95,7 +122,11 @@ def trajectory(
 def _constrained(
     model: Model, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray, duration: float, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The classical RK4 of a model of hinges and slides."""
+    """Return qpos and qvel after ``duration`` by the classical RK4, for hinges and slides only.
+
+    Raises:
+        ValueError: the model has free joints or balls.
+    """
     if model.nq != model.nv:
         raise ValueError("a closed loop with free joints or balls has no reference trajectory")
     h, y = duration / steps, np.concatenate([qpos, qvel])

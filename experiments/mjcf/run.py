@@ -1,10 +1,10 @@
-"""Model files against MuJoCo: accelerations, and trajectories as steps get shorter.
+"""Compare model files with MuJoCo: accelerations, and trajectories as steps get shorter.
 
     python -m experiments.mjcf.run
 
-Float64, without contacts, limits and dry friction; and how long whole models take to compile. Takes
-every model of the installed packages gymnasium and brax (those not installed are left out) and of
-examples/models. Writes results.md and convergence.png beside itself.
+Float64, without contacts, limits and dry friction. Also measures how long complete models take to
+compile. Takes every model of the installed packages gymnasium and brax (those not installed are
+left out) and of examples/models. Writes results.md and convergence.png to this folder.
 """
 
 import importlib.util
@@ -27,12 +27,12 @@ from experiments.mjcf.reference import mujoco  # noqa: E402
 from jaxccp import EulerImplicitLinearized, accelerations, load, rollout  # noqa: E402
 from jaxccp.io import InputError, Loaded  # noqa: E402
 
-HERE = Path(__file__).parent
-OWN = HERE.parents[1] / "examples" / "models"
+FOLDER = Path(__file__).parent
+EXAMPLES = FOLDER.parents[1] / "examples" / "models"
 STATES = 5
-"""Random states of each model."""
+"""Number of random states of each model."""
 STEPS = (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
-"""Of the trajectories [s]."""
+"""Step lengths of the trajectories [s]."""
 DURATION = 0.4
 TRACED = ("arm", "quadruped", "four_bar", "hopper", "ant")
 """Models whose trajectories are computed."""
@@ -40,37 +40,37 @@ COMPILED = ("arm", "quadruped", "hopper", "ant", "humanoid")
 
 
 def models() -> list[tuple[str, Path]]:
-    """Package and file of every model."""
-    found = [("examples", path) for path in sorted(OWN.glob("*.xml"))]
+    """Return package and file of every model."""
+    files = [("examples", path) for path in sorted(EXAMPLES.glob("*.xml"))]
     for package in ("gymnasium", "brax"):
         spec = importlib.util.find_spec(package)
         for folder in spec.submodule_search_locations or [] if spec else []:
-            found += [(package, path) for path in sorted(Path(folder).rglob("*.xml"))]
-    return found
+            files += [(package, path) for path in sorted(Path(folder).rglob("*.xml"))]
+    return files
 
 
 def error(path: Path, loaded: Loaded) -> float:
-    """Largest error of qacc over the states, against the largest entry of MuJoCo's."""
+    """Return the largest error of qacc over the states, relative to MuJoCo's largest entry."""
     theirs = reference.smooth(path)
 
     @jax.jit
-    def ours(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> jax.Array:
+    def jaxccp_qacc(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> jax.Array:
         state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
-        found = accelerations(loaded.model, state, loaded.layout.control(ctrl))
-        return loaded.layout.acceleration(state, found)
+        computed = accelerations(loaded.model, state, loaded.layout.control(ctrl))
+        return loaded.layout.acceleration(state, computed)
 
     rng, worst = np.random.default_rng(0), 0.0
     for _ in range(STATES):
         drawn = reference.random_state(theirs, rng)
         expected = reference.accelerations(theirs, *drawn)
-        found = np.asarray(ours(*map(jnp.asarray, drawn)))
+        computed = np.asarray(jaxccp_qacc(*map(jnp.asarray, drawn)))
         size = np.abs(expected).max()
-        worst = max(worst, np.abs(found - expected).max() / (size if size > 0 else 1.0))
+        worst = max(worst, np.abs(computed - expected).max() / (size if size > 0 else 1.0))
     return worst
 
 
 def table() -> list[str]:
-    """Rows of the accelerations' errors."""
+    """Return the rows of the table of acceleration errors."""
     rows = ["| package | model | dof | qacc, relative error | left out |", "|---|---|---|---|---|"]
     for package, path in track(models(), description="accelerations"):
         try:
@@ -85,7 +85,7 @@ def table() -> list[str]:
 
 
 def convergence(path: Path) -> list[float]:
-    """Error of qpos after DURATION against MuJoCo's RK4, by step [m, rad]."""
+    """Return the error of qpos after DURATION against MuJoCo's RK4, for each step [m, rad]."""
     spec = mujoco.MjSpec.from_file(str(path))
     for flag in reference.SMOOTH:
         spec.option.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
@@ -112,28 +112,28 @@ def convergence(path: Path) -> list[float]:
     return errors
 
 
-def picture(found: dict[str, list[float]]) -> None:
+def picture(errors_by_model: dict[str, list[float]]) -> None:
     figure = Figure(figsize=(6.5, 4), layout="constrained")
     axes = figure.add_subplot()
     h = 1e3 * np.array(STEPS)
-    for name, errors in found.items():
+    for name, errors in errors_by_model.items():
         axes.loglog(h, errors, "o-", label=name)
-    first = max(errors[0] for errors in found.values())
+    first = max(errors[0] for errors in errors_by_model.values())
     axes.loglog(h, first * h / h[0], "k:", label="first order")
     axes.set_xticks(h, [f"{step:g}" for step in h])
     axes.minorticks_off()
     axes.set_xlabel("step [ms]")
     axes.set_ylabel(f"error of qpos after {DURATION} s [m, rad]")
     figure.legend(loc="outside right center")
-    figure.savefig(HERE / "convergence.png", dpi=150)
+    figure.savefig(FOLDER / "convergence.png", dpi=150)
 
 
 def main() -> None:
-    known = {path.stem: path for package, path in models() if package != "brax"}
-    compiled = {name: compiling.seconds(known[name]) for name in COMPILED if name in known}
-    found = {name: convergence(known[name]) for name in TRACED if name in known}
+    paths = {path.stem: path for package, path in models() if package != "brax"}
+    compiled = {name: compiling.seconds(paths[name]) for name in COMPILED if name in paths}
+    errors_by_model = {name: convergence(paths[name]) for name in TRACED if name in paths}
     rows = table()
-    picture(found)
+    picture(errors_by_model)
     lines = [
         "# Model files against MuJoCo",
         "",
@@ -157,7 +157,7 @@ def main() -> None:
         "| model | " + " | ".join(f"{1e3 * h:g} ms" for h in STEPS) + " | order |",
         "|---|" + "---|" * (len(STEPS) + 1),
     ]
-    for name, errors in found.items():
+    for name, errors in errors_by_model.items():
         order = np.log2(errors[-2] / errors[-1])
         lines.append(f"| {name} | " + " | ".join(f"{e:.2e}" for e in errors) + f" | {order:.2f} |")
     lines += ["", "![Error against step](convergence.png)", "", "## Compiling", ""]
@@ -171,7 +171,7 @@ def main() -> None:
     ]
     lines += [f"| {name} | {a:.1f} | {b:.1f} |" for name, (a, b) in compiled.items()]
     lines.append("")
-    (HERE / "results.md").write_text("\n".join(lines), encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

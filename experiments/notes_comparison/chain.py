@@ -1,8 +1,8 @@
-"""A chain with a heavy ball at its end falls on the ground: equality rows and contacts in one
-problem, written out here row by row.
+"""Simulate a chain with a heavy ball at its end that falls on the ground: equality rows and
+contacts in one problem, written out row by row.
 
-Links are rods along their own x axis with a pin (three equality rows) to the one before; the first
-hangs on a fixed point. A link touches the ground with a sphere around its centre.
+Links are rods along their own x axis. A pin (three equality rows) joins each to the previous link,
+and the first to a fixed point. A link touches the ground with a sphere around its centre.
 """
 
 import jax
@@ -15,7 +15,7 @@ LENGTH, RADIUS, HEIGHT, FRICTION = 0.1, 0.03, 0.6, 0.5
 BALL = 0.05
 """Radius of the ball [m]."""
 REACH = 0.02
-"""Gap below which the ground is felt [m]."""
+"""Gap below which a link has a contact with the ground [m]."""
 GRAVITY = np.array([0.0, 0.0, -9.81])
 # Normal up, then two tangents.
 FRAME = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -24,8 +24,20 @@ FRAME = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 def after(
     links: int, end: float, h: float, steps: int, law: Law, stop: Stop
 ) -> tuple[Problem, np.ndarray, np.ndarray]:
-    """The problem after ``steps`` steps, the impulses of the one before in its rows, and which
-    links touch; the contacts of the others are rows of zeros that move apart."""
+    """Return the problem after some steps, a guess of its impulses and a mask of the touching
+    links.
+
+    The guess has the impulses of the last step. Contacts of links that do not touch are rows of
+    zeros whose bodies separate.
+
+    Args:
+        links: number of links.
+        end: mass of the last link [kg].
+        h: step length [s].
+        steps: number of steps.
+        law: contact law.
+        stop: stopping criterion of the solver.
+    """
     chain = Chain(links, end)
     solver = jax.jit(lambda problem, guess: solve(problem, Newton(), guess, law=law, stop=stop).lam)
     guess = np.zeros(6 * links)
@@ -40,7 +52,7 @@ def after(
 
 
 class Chain:
-    """Poses and velocities of the links, in numpy."""
+    """Poses and velocities of the links, stored in numpy arrays."""
 
     def __init__(self, links: int, end: float) -> None:
         self.count = links
@@ -59,8 +71,8 @@ class Chain:
         self.inertia[-1] = 0.4 * end * BALL**2
 
     def problem(self, h: float) -> tuple[np.ndarray, Problem, np.ndarray, np.ndarray]:
-        """Which links touch, the problem of a step, L with L Lᵀ = M⁻¹, and velocities without
-        it."""
+        """Return the mask of the touching links, the problem of a step, the factors L of the links
+        with L Lᵀ = M⁻¹, and the velocities that the links have without impulses."""
         count, world = self.count, self.count
         free = self.twist.copy()
         free[:, :3] += h * GRAVITY
@@ -71,15 +83,15 @@ class Chain:
         gap = self.position[:, 2] - self.radius
         touching = gap < REACH
         half = 0.5 * LENGTH * self.rotation[:, :, 0]
-        near, far = -half, half
+        arm_previous, arm_next = -half, half
         anchor = np.array([[0.0, 0.0, HEIGHT]])
-        ends = np.concatenate([anchor, (self.position + far)[:-1]])
-        error = self.position + near - ends
+        ends = np.concatenate([anchor, (self.position + arm_next)[:-1]])
+        error = self.position + arm_previous - ends
         before = np.concatenate([[world], np.arange(count - 1)])
         pins = np.zeros((count, 3, 2, 6))
         pins[:, :, 0, :3], pins[:, :, 1, :3] = -np.eye(3), np.eye(3)
-        pins[1:, :, 0, 3:] = _turning(np.eye(3), far[:-1], -1.0)
-        pins[:, :, 1, 3:] = _turning(np.eye(3), near, 1.0)
+        pins[1:, :, 0, 3:] = _turning(np.eye(3), arm_next[:-1], -1.0)
+        pins[:, :, 1, 3:] = _turning(np.eye(3), arm_previous, 1.0)
         contacts = np.zeros((count, 3, 2, 6))
         contacts[:, :, 1, :3] = FRAME
         contacts[:, :, 1, 3:] = _turning(FRAME, -self.radius[:, None] * FRAME[0], 1.0)
@@ -110,19 +122,20 @@ class Chain:
         return touching, Problem(delassus, jnp.asarray(r.reshape(-1)), cones), roots[:count], free
 
     def move(self, twist: np.ndarray, h: float) -> None:
-        """On with new velocities; the gyroscopic torque of thin links is left out."""
+        """Advance the chain by a step with new velocities, without the gyroscopic torque, which is
+        neglected for thin links."""
         self.twist = twist
         self.position = self.position + h * twist[:, :3]
         self.rotation = _rotations(h * twist[:, 3:]) @ self.rotation
 
 
 def _turning(frame: np.ndarray, arms: np.ndarray, sign: float) -> np.ndarray:
-    """d(frame · v)/dω at points with the given arms: rows arm × axis."""
+    """Return d(frame · v)/dω at points with the given arms: rows arm × axis."""
     return sign * np.cross(arms[:, None, :], frame[None, :, :])
 
 
 def _rotations(vectors: np.ndarray) -> np.ndarray:
-    """Rodrigues' formula."""
+    """Return the rotation matrices of rotation vectors, by Rodrigues' formula."""
     angle = np.linalg.norm(vectors, axis=1)[:, None, None]
     x, y, z = vectors.T
     zero = np.zeros_like(x)

@@ -1,4 +1,4 @@
-"""The pictures and the table of the comparison."""
+"""Write the pictures and the table of the comparison."""
 
 import platform
 from pathlib import Path
@@ -13,17 +13,24 @@ STARTS = ("cold", "warm")
 
 
 def picture(points: list[Point], law: str, solvers: list[str]) -> Figure:
-    """Scenes by rows; residual against iterations and time, cold and warm, by columns."""
+    """Draw residual against iterations and time, cold and warm, in columns, with a row for each
+    scene.
+
+    Args:
+        points: rows of curves.csv.
+        law: contact law, ``ccp`` or ``ncp``.
+        solvers: names of the solvers.
+    """
     scenes = list(dict.fromkeys(p.scene for p in points if p.law == law))
     figure = Figure(figsize=(15.0, 2.7 * len(scenes) + 0.8), dpi=90, layout="constrained")
     axes = figure.subplots(len(scenes), 4, squeeze=False, sharey=True, sharex="col")
     handles = {}
     for line, scene in zip(axes, scenes, strict=True):
-        here = [p for p in points if (p.law, p.scene) == (law, scene)]
+        scene_points = [p for p in points if (p.law, p.scene) == (law, scene)]
         for column, ax in enumerate(line):
             start = STARTS[column // 2]
             for i, name in enumerate(solvers):
-                curve = [p for p in here if (p.solver, p.start) == (name, start)]
+                curve = [p for p in scene_points if (p.solver, p.start) == (name, start)]
                 if not any(np.isfinite(p.residual) for p in curve):
                     continue
                 x = [max(p.iterations, 0.7) if column % 2 == 0 else 1e3 * p.seconds for p in curve]
@@ -40,7 +47,7 @@ def picture(points: list[Point], law: str, solvers: list[str]) -> Figure:
             ax.set(xscale="log", yscale="log", ylim=(1e-12, 3.0))
             ax.grid(alpha=0.25)
             ax.spines[["top", "right"]].set_visible(False)
-            ax.set_title(f"{scene}, {start} ({here[0].size})", loc="left", fontsize=9)
+            ax.set_title(f"{scene}, {start} ({scene_points[0].size})", loc="left", fontsize=9)
         line[0].set_ylabel("residual / max‖r‖")
     for column, ax in enumerate(axes[-1]):
         ax.set_xlabel("iterations" if column % 2 == 0 else "time [ms]")
@@ -50,7 +57,14 @@ def picture(points: list[Point], law: str, solvers: list[str]) -> Figure:
 
 
 def table(points: list[Point], law: str, solvers: list[str], accuracy: float) -> str:
-    """Iterations and milliseconds to the accuracy, cold and warm."""
+    """Return a table of the iterations and milliseconds to the accuracy, from cold and warm starts.
+
+    Args:
+        points: rows of curves.csv.
+        law: contact law, ``ccp`` or ``ncp``.
+        solvers: names of the solvers.
+        accuracy: relative residual to reach.
+    """
     scenes = list(dict.fromkeys((p.scene, p.size) for p in points if p.law == law))
     lines = [
         f"| scene | start | {' | '.join(solvers)} |",
@@ -92,7 +106,7 @@ def write_report(points: list[Point], config: dict, folder: Path) -> None:
             f"{table(points, law, solvers, accuracy)}\n"
         )
     notes = folder / "notes.md"
-    said = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
+    remarks = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (folder / "results.md").write_text(
         f"""# The solvers on six scenes
 
@@ -104,7 +118,7 @@ or the residual where a curve ends. An iteration is a gradient step, a sweep, a 
 factorisation, as the method has it: only times compare. Warm starts from the impulses of the step
 before. Dantzig's friction is a pyramid, so its problem is another one; –: does not apply.
 
-{said}{chr(10).join(sections)}""",
+{remarks}{chr(10).join(sections)}""",
         encoding="utf-8",
     )
     print((folder / "results.md").read_text(encoding="utf-8"))

@@ -1,16 +1,16 @@
-"""The classical comparison: residual against iterations and time, cold and warm, on six scenes.
+"""Compare solvers by residual against iterations and time, cold and warm, on six scenes.
 
     python experiments/notes_comparison/run.py [--minutes 30]
 
 PSOR, APGD, BB, ADMM, Dantzig, SIPGS, Newton and auto on stacks with mass ratio 1, 100 and 1000, a
 wall, spheres and a chain, in float64, all judged by the residual computed afresh from what they
-return. config.toml beside this file says which and how. A curve comes from one compiled program
-that is run with more and more iterations, from zero (cold) and from the impulses of the step before
-(warm). Dantzig solves the problem with friction pyramids. Time is processor time on one core, the
-better of two runs, compilation apart.
+return. config.toml in this folder lists scenes and solvers with their settings. A curve comes from
+one compiled program that is run with more and more iterations, from zero (cold) and from the
+impulses of the previous step (warm). Dantzig solves the problem with friction pyramids. Time is
+processor time on one core, the better of two runs, compilation apart.
 
-Writes curves.csv as it goes (a run goes on where the last one stopped; ``--afresh`` begins anew),
-and from it ccp.png, ncp.png and results.md; ``--report`` does only that.
+Writes curves.csv after each curve (a run continues where the last one stopped; ``--afresh`` starts
+again), and from it ccp.png, ncp.png and results.md; ``--report`` does only the latter.
 """
 
 import argparse
@@ -39,9 +39,9 @@ from scenes import Case, case  # noqa: E402
 
 from jaxccp import ccp  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 LIMITS = tuple(dict.fromkeys(round(2 ** (k / 2)) for k in range(40)))
-"""Iterations of the points of a curve."""
+"""Iteration limits at which the points of a curve are measured."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Point:
     law: str
     solver: str
     start: str
-    """cold or warm."""
+    """Kind of start: cold or warm."""
     iterations: int
     seconds: float
     residual: float
@@ -65,14 +65,22 @@ Sample = tuple[str, int, float, float]
 
 
 def shaped(problem: ccp.Problem, solver: ccp.Solver) -> ccp.Problem:
-    """The problem, with friction pyramids if the solver takes no cones."""
+    """Return the problem, with friction pyramids if the solver does not accept cones."""
     if "cone" in solver.cone_types:
         return problem
     return replace(problem, cones=replace(problem.cones, cone_type=solver.cone_types[0]))
 
 
 def curves(item: Case, name: str, law: ccp.Law, floor: float, cap: float) -> Iterator[Sample]:
-    """(start, iterations, seconds, residual) of each point."""
+    """Yield start, iterations, seconds and relative residual of each point of a solver's curves.
+
+    Args:
+        item: problem and guess.
+        name: name of the solver.
+        law: contact law.
+        floor: relative residual at which a curve ends.
+        cap: time of a solve at which a curve ends [s].
+    """
     solver = ccp.SOLVERS[name]()
     problem = shaped(item.problem, solver)
     scale = float(problem.scale())
@@ -144,10 +152,10 @@ def compare(config: dict, path: Path, minutes: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Residual against iterations and time")
     parser.add_argument("--minutes", type=float, default=30.0, help="for the whole run")
-    parser.add_argument("--config", type=Path, default=HERE / "config.toml")
+    parser.add_argument("--config", type=Path, default=FOLDER / "config.toml")
     parser.add_argument("--afresh", action="store_true", help="forget curves.csv")
     parser.add_argument("--report", action="store_true", help="only the pictures and the table")
-    parser.add_argument("--out", type=Path, default=HERE, help="where the results go")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="where the results go")
     arguments = parser.parse_args()
     config = tomllib.loads(arguments.config.read_text(encoding="utf-8"))
     arguments.out.mkdir(parents=True, exist_ok=True)

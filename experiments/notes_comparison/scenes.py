@@ -1,4 +1,4 @@
-"""The problem of one step of each scene, with the step before as its guess."""
+"""Build the problem of one step of each scene, with the previous step's impulses as its guess."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,27 +17,35 @@ from jaxccp.math import quaternion
 from jaxccp.model.cut_joints import with_block_diagonal_mass
 
 ACCURATE = Stop(1e-9, 0.0, 200)
-"""[m/s]; of the steps before."""
+"""Stopping criterion of the steps before the recorded one [m/s]."""
 MATERIAL = Material(friction=0.5)
-PUSH, KICK = 0.1, 2.0
-"""Speeds of boxes of a stack and of a brick [m/s]; without, a warm start has nothing to do."""
+BOX_SPEED, BRICK_SPEED = 0.1, 2.0
+"""Initial speeds of the boxes of a stack and of one brick [m/s]; without them a warm start would
+already be the solution."""
 
 
 @dataclass(frozen=True)
 class Case:
     problem: Problem
     guess: np.ndarray
-    """Impulses of the step before [N·s]."""
+    """Impulses of the previous step [N·s]."""
 
     @property
     def size(self) -> str:
-        """Rows in words."""
+        """Return the number of contacts and equality rows in words."""
         scalars, contacts = (len(x) for x in (self.problem.cones.lo, self.problem.cones.mu))
         return f"{contacts} contacts" + (f", {scalars} equalities" if scalars else "")
 
 
 def case(settings: dict, seed: int, law: Law) -> Case:
-    """The case that a table of the configuration describes."""
+    """Return the case that a table of the configuration describes.
+
+    Args:
+        settings: table of the configuration: kind, step length h, number of steps, numbers of the
+            scene.
+        seed: seed of the scene.
+        law: contact law.
+    """
     numbers = dict(settings)
     kind, h, steps = (numbers.pop(name) for name in ("kind", "h", "steps"))
     random = np.random.default_rng(seed)
@@ -62,7 +70,13 @@ def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
 
 
 def live(problem: Problem, guess: np.ndarray, live: np.ndarray) -> Case:
-    """Without the slots that hold no contact."""
+    """Return the case without the slots that hold no contact.
+
+    Args:
+        problem: problem with all slots.
+        guess: impulses of all rows [N·s].
+        live: mask of the slots that hold a contact.
+    """
     operator, cones = problem.delassus, problem.cones
     assert isinstance(operator, BodyDelassus)
     rows = np.concatenate([np.ones(len(cones.lo), bool), np.repeat(live, 3)])
@@ -77,7 +91,14 @@ def live(problem: Problem, guess: np.ndarray, live: np.ndarray) -> Case:
 
 
 def stack(random: np.random.Generator, boxes: int, top: float) -> tuple[Model, State]:
-    """Cubes of 10 cm put down a little askew and pushed, the highest one heavy."""
+    """Build a stack of cubes of 10 cm, slightly misaligned and with initial velocities, whose top
+    is heavy.
+
+    Args:
+        random: source of offsets, yaws and velocities.
+        boxes: number of cubes.
+        top: mass of the highest cube [kg].
+    """
     builder = ModelBuilder(margin=0.01)
     builder.add_shape(0, Plane(), material=MATERIAL)
     for i in range(boxes):
@@ -88,13 +109,20 @@ def stack(random: np.random.Generator, boxes: int, top: float) -> tuple[Model, S
             MATERIAL,
             position=(x, y, 0.05 + 0.1 * i),
             quaternion=_about_z(yaw),
-            velocity=(*random.uniform(-PUSH, PUSH, 2), 0.0),
+            velocity=(*random.uniform(-BOX_SPEED, BOX_SPEED, 2), 0.0),
         )
     return builder.build(max_contacts=8 * boxes)
 
 
 def wall(random: np.random.Generator, courses: int, bricks: int) -> tuple[Model, State]:
-    """Bricks of 20 × 10 × 10 cm in running bond, with joints of 2 mm; one is kicked."""
+    """Build a wall of bricks of 20 × 10 × 10 cm in running bond, with joints of 2 mm; one brick has
+    an initial velocity.
+
+    Args:
+        random: source of the offsets.
+        courses: number of courses.
+        bricks: number of bricks of a course.
+    """
     builder = ModelBuilder(margin=0.003)
     builder.add_shape(0, Plane(), material=MATERIAL)
     for course in range(courses):
@@ -112,24 +140,24 @@ def wall(random: np.random.Generator, courses: int, bricks: int) -> tuple[Model,
                     0.001 * random.uniform(-1, 1),
                     0.05 + 0.1 * course,
                 ),
-                velocity=(0.0, KICK if kicked else 0.0, 0.0),
+                velocity=(0.0, BRICK_SPEED if kicked else 0.0, 0.0),
             )
             left += length
     return builder.build(max_contacts=20 * courses * bricks)
 
 
 def spheres(random: np.random.Generator, count: int) -> tuple[Model, State]:
-    """Spheres of 4 to 6 cm dropped into a box of 30 × 30 cm."""
+    """Build a heap of spheres of 4 to 6 cm diameter that drop into a box of 30 × 30 cm."""
     builder = ModelBuilder(margin=0.01)
     builder.add_shape(0, Plane(), material=MATERIAL)
     half = np.sqrt(0.5)
-    for turn, x, y in (
+    for orientation, x, y in (
         ((half, 0, half, 0), -0.15, 0),
         ((half, 0, -half, 0), 0.15, 0),
         ((half, -half, 0, 0), 0, -0.15),
         ((half, half, 0, 0), 0, 0.15),
     ):
-        builder.add_shape(0, Plane(), (x, y, 0.0), turn, MATERIAL)
+        builder.add_shape(0, Plane(), (x, y, 0.0), orientation, MATERIAL)
     for i in range(count):
         radius = random.uniform(0.02, 0.03)
         x, y = random.uniform(-1, 1, 2) * 0.003

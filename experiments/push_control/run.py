@@ -2,9 +2,9 @@
 
     python -m experiments.push_control.run
 
-The model, the cost and iLQR are those of examples/push.py; all three plan STEPS with the same cost,
-and start from the same push straight on. Writes results.md and push_control.png beside itself. On
-one device of JAX; times are CPU time.
+The model, the cost and iLQR are those of examples/push.py; all planners plan STEPS with the same
+cost, and start from the same straight push. Writes results.md and push_control.png to this folder.
+On one device of JAX; times are CPU time.
 """
 
 import os
@@ -27,15 +27,15 @@ from jaxccp import State
 
 SEED, GOALS = 0, 20
 REPLAN, REPLANS = 10, 7
-"""Steps between plans, and how many plans are made in each episode."""
+"""Number of steps between plans, and number of plans of an episode."""
 FIRST, LATER = 15, 2
-"""Iterations of the first plan, which starts from a push straight on, and of those after it, which
-start from what is left of the one before."""
-NEAR, FAR, ASIDE = 0.1, 0.3, 45.0
-"""Distance of goals [m], and how far from straight on they are [°]."""
+"""Iterations of the first plan, which starts from a straight push, and of the later ones, which
+start from the remaining controls of the previous plan."""
+D_MIN, D_MAX, ANGLE = 0.1, 0.3, 45.0
+"""Smallest and largest distance of goals [m], and their largest angle from straight ahead [°]."""
 WITHIN = (0.01, 0.02)
-"""Success: the box ends so near to the goal [m]."""
-HERE = Path(__file__).resolve().parent
+"""Distances from the goal within which an episode counts as a success [m]."""
+FOLDER = Path(__file__).resolve().parent
 
 Plan = Callable[[State, jax.Array, jax.Array, jax.Array], jax.Array]
 
@@ -48,7 +48,16 @@ predictive = jax.jit(partial(sampled, best))
 
 
 def both(state: State, controls: jax.Array, goal: jax.Array, key: jax.Array) -> jax.Array:
-    """Samples find the side to push from, derivatives the push."""
+    """Improve the controls by predictive sampling, then by iLQR.
+
+    Samples choose the side to push from, derivatives refine the push.
+
+    Args:
+        state: state that the plan starts from.
+        controls: controls to improve [steps 2].
+        goal: goal of the box [m].
+        key: random key of the samples.
+    """
     return ilqr(state, predictive(state, controls, goal, key), goal, key)
 
 
@@ -62,19 +71,25 @@ PLANS: dict[str, Plan] = {
 
 def goals() -> np.ndarray:
     random = np.random.default_rng(SEED)
-    angle = np.radians(random.uniform(-ASIDE, ASIDE, GOALS))
-    distance = random.uniform(NEAR, FAR, GOALS)
+    angle = np.radians(random.uniform(-ANGLE, ANGLE, GOALS))
+    distance = random.uniform(D_MIN, D_MAX, GOALS)
     return distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def episode(plan: Plan, goal: jax.Array, key: jax.Array) -> tuple[np.ndarray, list[float]]:
-    """The path of the box, and the time of every plan [s]."""
+    """Return the path of the box [m] and the CPU time of every plan [s].
+
+    Args:
+        plan: planner.
+        goal: goal of the box [m].
+        key: random key of the episode.
+    """
     state, path, times = start, [np.asarray(start.position[box, :2])], []
     controls = jnp.tile(jnp.array([0.2, 0.0]), (STEPS, 1))
     for part in jax.random.split(key, REPLANS):
         begin, count = time.process_time(), LATER if times else FIRST
-        for one in jax.random.split(part, count):
-            controls = plan(state, controls, goal, one)
+        for iteration_key in jax.random.split(part, count):
+            controls = plan(state, controls, goal, iteration_key)
         jax.block_until_ready(controls)
         times.append(time.process_time() - begin)
         states = pushed(state, controls[:REPLAN])
@@ -86,35 +101,35 @@ def episode(plan: Plan, goal: jax.Array, key: jax.Array) -> tuple[np.ndarray, li
 
 
 def main() -> None:
-    wanted, keys = goals(), jax.random.split(jax.random.key(SEED), GOALS)
+    targets, keys = goals(), jax.random.split(jax.random.key(SEED), GOALS)
     rows, paths = [], {}
     for name, plan in PLANS.items():
-        found = [
+        episodes = [
             episode(plan, jnp.asarray(goal, jnp.float32), key)
-            for goal, key in zip(wanted, keys, strict=True)
+            for goal, key in zip(targets, keys, strict=True)
         ]
-        paths[name] = [path for path, _ in found]
+        paths[name] = [path for path, _ in episodes]
         miss = np.array(
-            [np.linalg.norm(p[-1] - g) for p, g in zip(paths[name], wanted, strict=True)]
+            [np.linalg.norm(p[-1] - g) for p, g in zip(paths[name], targets, strict=True)]
         )
-        spent = float(np.median([t for _, times in found for t in times[1:]]))
-        ahead = np.abs(wanted[:, 1]) < FRICTION * wanted[:, 0]
+        spent = float(np.median([t for _, times in episodes for t in times[1:]]))
+        ahead = np.abs(targets[:, 1]) < FRICTION * targets[:, 0]
         shares = [f"{100 * np.mean(miss < limit):.0f} %" for limit in WITHIN]
         shares += [f"{100 * np.mean(miss[which] < WITHIN[0]):.0f} %" for which in (ahead, ~ahead)]
         median, worst = 1e3 * np.median(miss), 1e3 * miss.max()
         cells = [name, *shares, f"{median:.1f}", f"{worst:.0f}", f"{1 / spent:.1f}"]
         rows.append("| " + " | ".join(cells) + " |")
         print(rows[-1], flush=True)
-        write(rows, paths, wanted)
+        write(rows, paths, targets)
 
 
-def write(rows: list[str], paths: dict[str, list[np.ndarray]], wanted: np.ndarray) -> None:
+def write(rows: list[str], paths: dict[str, list[np.ndarray]], targets: np.ndarray) -> None:
     limits = " | ".join(f"within {1e3 * limit:g} mm" for limit in WITHIN)
-    (HERE / "results.md").write_text(
+    (FOLDER / "results.md").write_text(
         f"""# Pushing a box to a goal
 
-`python -m experiments.push_control.run` · seed {SEED}, {GOALS} goals {NEAR:g} to {FAR:g} m away,
-up to {ASIDE:g}° aside; steps of {1e3 * stepper.h:g} ms, horizon {STEPS}, {REPLANS} plans of which
+`python -m experiments.push_control.run` · seed {SEED}, {GOALS} goals {D_MIN:g} to {D_MAX:g} m away,
+up to {ANGLE:g}° aside; steps of {1e3 * stepper.h:g} ms, horizon {STEPS}, {REPLANS} plans of which
 {REPLAN} steps each are carried out; float32 · {platform.machine()}, jax {jax.__version__}, CPU
 
 ![paths](push_control.png)
@@ -136,15 +151,15 @@ of which the derivative of a push says nothing; there samples help.
     )
     figure = Figure(figsize=(9, 7.5), layout="constrained")
     axes = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
-    for ax, (name, found) in zip(axes, paths.items(), strict=False):
-        for path, goal in zip(found, wanted, strict=True):
+    for ax, (name, curves) in zip(axes, paths.items(), strict=False):
+        for path, goal in zip(curves, targets, strict=True):
             good = np.linalg.norm(path[-1] - goal) < WITHIN[0]
             colour = "#2f6690" if good else "#d1603d"
             ax.plot(*path.T, color=colour, linewidth=1)
             ax.plot(*goal, "x", color=colour, markersize=5)
         ax.set(title=name, aspect="equal", xlabel="x [m]")
     axes[0].set_ylabel("y [m]")
-    figure.savefig(HERE / "push_control.png", dpi=80)
+    figure.savefig(FOLDER / "push_control.png", dpi=80)
 
 
 if __name__ == "__main__":

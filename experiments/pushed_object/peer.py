@@ -1,4 +1,5 @@
-"""The pushes in ``mujoco.sysid``, whose contact is that of the simulation they come from."""
+"""State the identification of the pushed box for ``mujoco.sysid``, with the contact model that
+generated the recordings."""
 
 import importlib
 from collections.abc import Sequence
@@ -14,11 +15,11 @@ mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
 
 def peer(recordings: Sequence[Recording], h: float) -> MujocoSysid:
-    """Return the task.
+    """Return the identification as ``mujoco.sysid`` states it.
 
     Args:
-        recordings: of pushes.
-        h: step of simulations [s].
+        recordings: recordings of pushes.
+        h: step length of simulations [s].
     """
     spec = mujoco.MjSpec.from_file(str(MODEL))
     spec.option.timestep = h
@@ -27,12 +28,12 @@ def peer(recordings: Sequence[Recording], h: float) -> MujocoSysid:
         for (name, true), factor in zip(TRUTH.items(), START, strict=True)
     ]
     motions = []
-    for one in recordings:
-        control = np.concatenate([one[f'control["{name}"]'].values for name in AXES], axis=1)
-        channels = [one[f'position["{name}"]'].values for name in AXES]
-        samples = np.concatenate([*channels, one['pose["box"]'].values], axis=1)
+    for recording in recordings:
+        control = np.concatenate([recording[f'control["{name}"]'].values for name in AXES], axis=1)
+        channels = [recording[f'position["{name}"]'].values for name in AXES]
+        samples = np.concatenate([*channels, recording['pose["box"]'].values], axis=1)
         start = samples[:5].mean(axis=0)  # at rest
-        motions.append(Motion(one.name, one.time, start, control, samples))
+        motions.append(Motion(recording.name, recording.time, start, control, samples))
     return MujocoSysid(spec, numbers, motions, (*AXES, "box"))
 
 

@@ -1,18 +1,18 @@
-"""The page and the picture of the pushed box."""
+"""Write the page and the picture of the pushed box."""
 
 import jax
 import matplotlib
 import numpy as np
 
-from experiments.pushed_object.task import HERE, TRUTH
+from experiments.pushed_object.task import FOLDER, TRUTH
 from jaxccp.identify import Problem
 
 
 def page(results: dict) -> None:
-    """Write results.md.
+    """Write results.md from the results.
 
     Args:
-        results: what results.json has.
+        results: content of results.json.
     """
     peer = results["peer"]
     head = "| parameter | true | start | identified | ± 95 % | error |"
@@ -36,15 +36,15 @@ def page(results: dict) -> None:
             f"{100 * (value / true - 1):+.1f} % |"
         )
         lines.append(row + (f" {100 * (peer['values'][k] / true - 1):+.1f} % |" if peer else ""))
-    missed = [
+    outside = [
         f"`{name}`"
         for k, (name, true) in enumerate(TRUTH.items())
         if abs(results["values"][k] - true) > results["interval"][k]
     ]
-    if missed:
+    if outside:
         lines += [
             "",
-            f"Outside their intervals: {', '.join(missed)}. Intervals cover noise and what pushes "
+            f"Outside their intervals: {', '.join(outside)}. Intervals cover noise and what pushes "
             "differ by, not differences between the models: with the true values "
             f"errors of prediction are {results['errors']['true values']['overall']:.2g} times the "
             f"noise, with those identified {results['errors']['identified']['overall']:.2g} times.",
@@ -73,24 +73,24 @@ def page(results: dict) -> None:
     for which, title in (("all_pushes", "all pushes"), ("slow_pushes", "slow pushes alone")):
         lines += [f"- {title}: {text}" for text in results[which]["weakest"]]
     lines += ["", "![Measured and simulated pushes](pushes.png)", ""]
-    (HERE / "results.md").write_text("\n".join(lines), encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join(lines), encoding="utf-8")
 
 
 def picture(task: Problem, results: dict) -> None:
     """Draw the box's motion, measured and simulated.
 
     Args:
-        task: the identification.
-        results: what results.json has.
+        task: identification.
+        results: content of results.json.
     """
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    plan, known = task.plans[0], task.sets[0]
+    plan, parameter_set = task.plans[0], task.sets[0]
     shown = jax.jit(
         jax.vmap(
             lambda values, segment: plan.curves(  # type: ignore[attr-defined]
-                known.apply(plan.subject, values), segment, np.zeros(0)
+                parameter_set.apply(plan.subject, values), segment, np.zeros(0)
             )[2],
             in_axes=(None, 0),
         )
@@ -101,8 +101,8 @@ def picture(task: Problem, results: dict) -> None:
         for name in ("initial", "values")
     }
     measured = np.asarray(segments.observed)
-    first = next(i for i, one in enumerate(plan.observations) if one.kind == "pose")  # type: ignore[attr-defined]
-    place = sum(one.size for one in plan.observations[:first])  # type: ignore[attr-defined]
+    first = next(i for i, channel in enumerate(plan.observations) if channel.kind == "pose")  # type: ignore[attr-defined]
+    place = sum(channel.size for channel in plan.observations[:first])  # type: ignore[attr-defined]
     figure, axes = pyplot.subplots(2, 4, figsize=(14, 6), layout="constrained", sharex=True)
     for column, number in enumerate((0, 1, 2, len(measured) - 1)):
         time = np.asarray(segments.time)[number]
@@ -112,18 +112,18 @@ def picture(task: Problem, results: dict) -> None:
                 ("box turned [rad]", lambda pose: 2 * np.arctan2(pose[:, 6], pose[:, 3])),
             )
         ):
-            here = axes[row, column]
-            here.plot(time, of(measured[number][:, place:]), "k.", ms=3, label="measured")
+            axis = axes[row, column]
+            axis.plot(time, of(measured[number][:, place:]), "k.", ms=3, label="measured")
             for name, style, text in (
                 ("initial", "--", "start"),
                 ("values", "-", "identified"),
             ):
-                here.plot(time, of(curves[name][number][:, place:]), style, label=text)
-            here.grid(alpha=0.3)
+                axis.plot(time, of(curves[name][number][:, place:]), style, label=text)
+            axis.grid(alpha=0.3)
             if column == 0:
-                here.set_ylabel(label)
+                axis.set_ylabel(label)
         axes[0, column].set_title("slow push" if column == 3 else f"push {number}")
         axes[1, column].set_xlabel("time [s]")
     axes[0, 0].legend()
-    figure.savefig(HERE / "pushes.png", dpi=100)
+    figure.savefig(FOLDER / "pushes.png", dpi=100)
     pyplot.close(figure)

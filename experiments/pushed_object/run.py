@@ -1,12 +1,12 @@
-"""A box pushed by a finger, identified from what MuJoCo simulated of it.
+"""Identify a box pushed by a finger from recordings that MuJoCo simulated.
 
     python -m experiments.pushed_object.run [--count 4] [--folds 2]
 
-MuJoCo's contact is soft and its steps are fine (0.2 ms); contact here is hard. Pushes make and
-break contact, beside the box's middle, so that it turns and the tip slides; two more are slow. Fits
-start 20 to 25 % off and are cross-validated over pushes. Where ``mujoco.sysid`` can be imported it
-fits the same, with the very contact that the pushes were simulated with. Writes results.json,
-results.md and pushes.png. Seeds are fixed. Float64.
+MuJoCo's contact is soft and its steps are fine (0.2 ms); jaxccp's contact is hard. Pushes make and
+break contact away from the box's middle, so that it turns and the tip slides; two more are slow.
+Fits start 20 to 25 % off and are cross-validated over pushes. Where ``mujoco.sysid`` can be
+imported it fits the same, with the contact model that the pushes were simulated with. Writes
+results.json, results.md and pushes.png. Seeds are fixed. Float64.
 """
 
 import argparse
@@ -21,15 +21,15 @@ import numpy as np
 from jaxtyping import Float
 
 from experiments.pushed_object.report import page, picture
-from experiments.pushed_object.task import HERE, TRUTH, problem, record
+from experiments.pushed_object.task import FOLDER, TRUTH, problem, record
 from jaxccp.identify import Problem, Recording
 from jaxccp.identify.estimation.evaluation import Evaluation, evaluation
 from jaxccp.identify.uncertainty.intervals import Identifiability, identifiability
 
 H, PEER_H = 5e-3, 5e-4
-"""Steps of simulations, here and in mujoco.sysid [s]."""
+"""Step lengths of simulations, in jaxccp and in mujoco.sysid [s]."""
 SLOW = 2
-"""Slow pushes among the recordings; the last ones."""
+"""Number of slow pushes among the recordings; they are the last ones."""
 
 
 def main() -> None:
@@ -52,57 +52,64 @@ def main() -> None:
         "initial": task.column("initial").tolist(),
         "values": fit.values.tolist(),
         "interval": fit.uncertainty.interval().tolist(),
-        "all_pushes": _told(fit.identifiability),
-        "slow_pushes": _told(_of_last(task, truth)),
+        "all_pushes": _summary(fit.identifiability),
+        "slow_pushes": _summary(_of_last(task, truth)),
     }
     results["errors"] = {
         "initial values": _errors(predicted(task, task.column("initial"))),
         "true values": _errors(predicted(task, truth)),
         "identified": _errors(predicted(task, fit.values)),
     }
-    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (FOLDER / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     crossed = task.cross_validate(options.folds)
-    held = {name: float(np.sqrt(np.mean(errors**2))) for name, errors in crossed.channels.items()}
-    results["errors"][f"held out, {options.folds} folds"] = held | {"overall": crossed.mean}
+    errors_of_folds = {
+        name: float(np.sqrt(np.mean(errors**2))) for name, errors in crossed.channels.items()
+    }
+    results["errors"][f"held out, {options.folds} folds"] = errors_of_folds | {
+        "overall": crossed.mean
+    }
     results["peer"] = None
     page(results)
     picture(task, results)
     results["peer"] = _peer(recordings)
-    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (FOLDER / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     page(results)
     picture(task, results)
 
 
 def predicted(task: Problem, values: Float[np.ndarray, " p"]) -> Evaluation:
-    """Return errors of prediction of all pushes.
+    """Return the prediction errors of all pushes.
 
     Args:
-        task: the identification, whose programs are used.
-        values: of the parameters.
+        task: identification, whose compiled programs are used.
+        values: values of the parameters.
     """
     evaluator = task.objective.evaluators[0]
     return evaluation(evaluator, np.tile(values, (len(evaluator.plan.batch), 1)))
 
 
-def _errors(found: Evaluation) -> dict[str, float]:
-    return found.channels | {"overall": found.overall}
+def _errors(result: Evaluation) -> dict[str, float]:
+    return result.channels | {"overall": result.overall}
 
 
-def _told(found: Identifiability) -> dict:
+def _summary(analysis: Identifiability) -> dict:
     return {
-        "deviation": found.deviation.tolist(),
-        "alone": found.alone.tolist(),
-        "weakest": [f"{one.text} ({one.deviation:.3g} scales)" for one in found.directions[:2]],
-        "poorly_determined": [one.text for one in found.poorly_determined],
+        "deviation": analysis.deviation.tolist(),
+        "alone": analysis.alone.tolist(),
+        "weakest": [
+            f"{direction.text} ({direction.deviation:.3g} scales)"
+            for direction in analysis.directions[:2]
+        ],
+        "poorly_determined": [direction.text for direction in analysis.poorly_determined],
     }
 
 
 def _of_last(task: Problem, values: Float[np.ndarray, " p"]) -> Identifiability:
-    """Return what the slow pushes alone tell about the parameters.
+    """Return which parameters the slow pushes alone determine.
 
     Args:
-        task: the identification.
-        values: of the parameters.
+        task: identification.
+        values: values of the parameters.
     """
     point = task.objective.at(values, tuple(np.zeros((len(p.batch), 0)) for p in task.plans))
     matrix = point.terms[0].hessian[-SLOW:].sum(axis=0)
@@ -111,7 +118,7 @@ def _of_last(task: Problem, values: Float[np.ndarray, " p"]) -> Identifiability:
 
 
 def _peer(recordings: Sequence[Recording]) -> dict | None:
-    """Return what mujoco.sysid identifies, None where it cannot be imported."""
+    """Return what mujoco.sysid identifies, or None where it cannot be imported."""
     if not hasattr(importlib.import_module("mujoco.sysid"), "optimize"):
         print("mujoco.sysid is left out: it needs pip install 'jaxccp[sysid]'")
         return None

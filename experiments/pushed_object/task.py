@@ -1,4 +1,4 @@
-"""A finger that pushes a box: recordings, by MuJoCo, and what is to be identified of it."""
+"""Record a finger that pushes a box, simulated by MuJoCo, and state what is identified."""
 
 import importlib
 from pathlib import Path
@@ -12,13 +12,14 @@ from jaxccp.identify import Parameter, Problem, Recording, Simulate, recording
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
-HERE = Path(__file__).parent
-MODEL = HERE / "push.xml"
+FOLDER = Path(__file__).parent
+MODEL = FOLDER / "push.xml"
 SAMPLE = 0.01
 """Time between samples [s]."""
 SAMPLES = 80
 NOISE = 2e-4
-"""Standard deviation of positions [m], and of orientations half the box's width away."""
+"""Standard deviation of positions [m], and of the displacement that an error of orientation causes
+at half the box's width."""
 LEVER = 0.05
 AXES = ("along", "across")
 
@@ -30,7 +31,7 @@ TRUTH = {
     'axes["along"].damping (and 1 alike)': 6.0,
     'axes["along"].friction (and 1 alike)': 0.3,
 }
-"""Numbers that the recordings were made with, by the parameters' names."""
+"""True values of the parameters, with which the recordings were simulated, by name."""
 START = (1.25, 0.8, 0.75, 0.8, 1.25, 0.75)
 """Values that fits start from, relative to the true ones."""
 
@@ -38,12 +39,13 @@ START = (1.25, 0.8, 0.75, 0.8, 1.25, 0.75)
 def path_of_finger(
     rng: np.random.Generator, time: Float[np.ndarray, " s"], slow: bool
 ) -> Float[np.ndarray, "s 2"]:
-    """Return commanded positions of the finger: a push beside the box's middle, back, and again.
+    """Return commanded positions of the finger [m]: a push beside the box's middle, back, and
+    again.
 
     Args:
-        rng: of the size, the speed and the place of the push.
-        time: of the commands [s].
-        slow: whether the box hardly has momentum.
+        rng: source of amplitude, frequency and place of the push.
+        time: times of the commands [s].
+        slow: whether the push is slow, so that the box has little momentum.
     """
     run = np.maximum(time - 0.05, 0.0)
     if slow:
@@ -56,11 +58,11 @@ def path_of_finger(
 
 
 def record(count: int, seed: int, slow: bool = False) -> list[Recording]:
-    """Return what MuJoCo does, with noise: positions of the finger, poses of the box, commands.
+    """Return recordings simulated by MuJoCo with noise: finger positions, box poses and commands.
 
     Args:
-        count: of recordings.
-        seed: of the pushes and the noise.
+        count: number of recordings.
+        seed: seed of the pushes and the noise.
         slow: whether pushes are slow.
     """
     rng = np.random.default_rng(seed)
@@ -96,17 +98,20 @@ def record(count: int, seed: int, slow: bool = False) -> list[Recording]:
 
 
 def _noisy(pose: Float[np.ndarray, "s 7"], rng: np.random.Generator) -> Float[np.ndarray, "s 7"]:
-    turn = rng.normal(0.0, 0.5 * NOISE / LEVER, (len(pose), 3))
+    rotation = rng.normal(0.0, 0.5 * NOISE / LEVER, (len(pose), 3))
     w, v = pose[:, 3:4], pose[:, 4:]
-    facing = np.concatenate(
-        [w - np.sum(v * turn, axis=1, keepdims=True), v + w * turn + np.cross(v, turn)], axis=1
+    orientation = np.concatenate(
+        [w - np.sum(v * rotation, axis=1, keepdims=True), v + w * rotation + np.cross(v, rotation)],
+        axis=1,
     )
     at = pose[:, :3] + rng.normal(0.0, NOISE, (len(pose), 3))
-    return np.concatenate([at, facing / np.linalg.norm(facing, axis=1, keepdims=True)], axis=1)
+    return np.concatenate(
+        [at, orientation / np.linalg.norm(orientation, axis=1, keepdims=True)], axis=1
+    )
 
 
 def parameters() -> list[Parameter]:
-    """Return what is identified: both axes of the finger are alike."""
+    """Return the parameters to identify; both axes of the finger share theirs."""
     gains = tuple(f'actuators["{name}"].{leaf}' for name in AXES for leaf in ("gain", "stiffness"))
     paths = (
         'bodies["box"].mass',
@@ -123,11 +128,11 @@ def parameters() -> list[Parameter]:
 
 
 def problem(recordings: list[Recording], h: float) -> Problem:
-    """Return the identification.
+    """Return the identification problem of the pushed box.
 
     Args:
-        recordings: of pushes.
-        h: step of simulations [s].
+        recordings: recordings of pushes.
+        h: step length of simulations [s].
     """
     # The noise over a step is 0.04 m/s. Penetration that is removed more slowly lasts, and the fit
     # with 0.01 m/s ended at errors of prediction of 5.5 times the noise, with the model's at 4.1.

@@ -1,4 +1,4 @@
-"""Random mechanisms with known parameters, and noisy recordings of their motion."""
+"""Draw random mechanisms with known parameters, and make noisy recordings of their motion."""
 
 import importlib
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ SAMPLES, SEQUENCES = 50, 20
 NOISE = 1e-3
 """Standard deviation of recorded joint positions [m, rad]."""
 FINE = {False: 2.5e-4, True: 1e-5}
-"""Step of the simulations that are recorded, in the air and with contact [s]."""
+"""Step length of the recorded simulations, without (False) and with contact (True) [s]."""
 STEPS = (1e-3, 2e-4)
-"""Steps of the fit's simulations, one after the other [s]."""
+"""Step lengths of the fit's simulations, first a coarse then a fine one [s]."""
 GRAVITY = 9.81
 NARROW = 1e-4
 """Standard deviation of the priors of redundant parameters."""
@@ -43,7 +43,7 @@ FLOOR = '<geom name="floor" type="plane" size="5 5 1" friction="0"/>'
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism, and what is identified of it."""
+    """A random mechanism and the parameters to identify, with their true values."""
 
     xml: str
     true: dict[str, float]
@@ -59,11 +59,11 @@ class Mechanism:
 
     @property
     def every(self) -> int:
-        """Return the number of these steps from sample to sample."""
+        """Return the number of simulation steps between samples."""
         return round(SAMPLE / self.h)
 
     def parameters(self) -> list[Parameter]:
-        """Return the parameters, from initial values that are up to 25 % off."""
+        """Return the parameters, with initial values that are up to 25 % off."""
         random = np.random.default_rng([self.seed, 1])
         return [
             Parameter(path, initial=value * random.uniform(0.75, 1.25), lower=0.0)
@@ -71,9 +71,13 @@ class Mechanism:
         ]
 
     def redundant(self) -> tuple[list[Parameter], tuple[str, ...]]:
-        """Return parameters that no motion of the mechanism can tell, with narrow priors about
-        their true values, and words that have to name them: the friction of a floor that is below
-        the foot's, else gear and scale of a control."""
+        """Return parameters that no motion of the mechanism can determine, and words of their
+        report.
+
+        With contact it is the friction of a floor that is lower than the foot's, otherwise gear and
+        scale of a control. They have narrow priors about their true values. A line of the report on
+        poorly determined directions has to contain all the words.
+        """
         if self.contact:
             floor = Parameter('shapes["floor"].friction', initial=0.01, prior=NARROW, scale=0.1)
             return [floor], ("floor", "not determined")
@@ -85,11 +89,13 @@ class Mechanism:
 
 
 def mechanism(seed: int) -> Mechanism:
-    """Return a random chain of one or two links: for even seeds in the air, for odd ones with dry
-    friction in its joints, on a skate that slides along a floor and hops.
+    """Return a random chain of one or two links.
+
+    Chains of even seeds move in the air. Those of odd seeds have dry friction in their joints and
+    are mounted on a skate that slides along a floor and hops.
 
     Args:
-        seed: of all choices.
+        seed: seed of all random choices.
     """
     random = np.random.default_rng(seed)
     contact = bool(seed % 2)
@@ -109,15 +115,15 @@ def mechanism(seed: int) -> Mechanism:
         motors = '<motor name="along" joint="along"/><motor name="up" joint="up"/>'
     for k in range(int(random.integers(1, 3))):
         slides = random.random() < 0.25
-        axis, way = random.normal(size=(2, 3))
-        known = {
+        axis, direction = random.normal(size=(2, 3))
+        joint_numbers = {
             "damping": numbers(0.05, 0.3),
             "armature": numbers(0.005, 0.05),
             "stiffness": numbers(20, 60) if slides else numbers(0.5, 2.0),
             "dry": numbers(0.05, 0.2) if contact else 0.0,
         }
         joint, gear = f"joint{k}", numbers(0.5, 2.0) * (5 if slides else 1)
-        place, end = end, numbers(0.15, 0.35) * way / np.linalg.norm(way)
+        place, end = end, numbers(0.15, 0.35) * direction / np.linalg.norm(direction)
         head += LINK.format(
             name=f"link{k}",
             joint=joint,
@@ -126,14 +132,18 @@ def mechanism(seed: int) -> Mechanism:
             end=words(end),
             axis=words(axis / np.linalg.norm(axis)),
             mass=(mass := numbers(0.3, 1.5)),
-            **known,
+            **joint_numbers,
         )
         motors += f'<motor name="{joint}" joint="{joint}" gear="{gear:.6g}"/>'
         joints.append(joint)
-        paths = {f'axes["{joint}"].{leaf}': value for leaf, value in known.items() if leaf != "dry"}
+        paths = {
+            f'axes["{joint}"].{leaf}': value
+            for leaf, value in joint_numbers.items()
+            if leaf != "dry"
+        }
         paths[f'actuators["{joint}"].gear'] = gear
         if contact:
-            paths[f'axes["{joint}"].friction'] = known["dry"]
+            paths[f'axes["{joint}"].friction'] = joint_numbers["dry"]
         elif k:
             paths[f'bodies["link{k}"].mass'] = mass
         true |= {path: value for path, value in paths.items() if random.random() < 0.6}
@@ -144,64 +154,74 @@ def mechanism(seed: int) -> Mechanism:
         f"<actuator>{motors}</actuator></mujoco>"
     )
     if not true:
-        true = {'axes["joint0"].damping': known["damping"]}
+        true = {'axes["joint0"].damping': joint_numbers["damping"]}
     return Mechanism(xml, true, tuple(joints), contact, seed)
 
 
 def words(vector: np.ndarray) -> str:
-    """Return numbers as MJCF has them."""
+    """Return the numbers of a vector as MJCF writes them."""
     return " ".join(f"{x:.5f}" for x in vector)
 
 
-def pushes(one: Mechanism, random: np.random.Generator) -> np.ndarray:
-    """Return a control for each step and motor [k m], three sines each; the skate's lift it at
-    times."""
-    time = one.h * np.arange(one.every * (SAMPLES - 1) + 1)
-    count = len(one.joints)
+def motor_commands(chain: Mechanism, random: np.random.Generator) -> np.ndarray:
+    """Return a control for each step and motor [k m], each a sum of three sines; those of the skate
+    are large enough to lift it at times."""
+    time = chain.h * np.arange(chain.every * (SAMPLES - 1) + 1)
+    count = len(chain.joints)
     size, rate, phase = (
         random.uniform(low, high, (count, 3, 1)) for low, high in ((0.3, 1.0), (3, 15), (0, 6.28))
     )
     control = np.sum(size * np.sin(rate * time + phase), axis=1).T
-    if one.contact:
-        weight = GRAVITY * mujoco.mj_getTotalmass(mujoco.MjModel.from_xml_string(one.xml))
+    if chain.contact:
+        weight = GRAVITY * mujoco.mj_getTotalmass(mujoco.MjModel.from_xml_string(chain.xml))
         control[:, 0] *= 0.5 * weight
         control[:, 1] *= 0.7 * weight
     # Controls are held from sample to sample, which is how recorded ones are read.
-    return np.repeat(control[:: one.every], one.every, axis=0)[: len(time)]
+    return np.repeat(control[:: chain.every], chain.every, axis=0)[: len(time)]
 
 
-def recordings(one: Mechanism) -> list[Recording]:
-    """Return noisy recordings of a mechanism: of MuJoCo in the air; with contact, whose law is
-    another there, of this engine with a step twenty times finer than the fit's."""
-    random = np.random.default_rng([one.seed, 2])
-    controls = np.stack([pushes(one, random) for _ in range(SEQUENCES)])
-    count = len(one.joints)
+def recordings(chain: Mechanism) -> list[Recording]:
+    """Return noisy recordings of a mechanism.
+
+    In the air MuJoCo simulates the motion. With contact, whose law differs in MuJoCo, this engine
+    does, with a step twenty times finer than the fit's.
+    """
+    random = np.random.default_rng([chain.seed, 2])
+    controls = np.stack([motor_commands(chain, random) for _ in range(SEQUENCES)])
+    count = len(chain.joints)
     start = random.normal(0, 0.3, (SEQUENCES, count)), random.normal(0, 0.5, (SEQUENCES, count))
-    if one.contact:
+    if chain.contact:
         start[0][:, :2], start[1][:, 1] = 0.0, 0.0
-        motion = simulated(one, *start, controls)
+        motion = simulated(chain, *start, controls)
     else:
-        motion = np.stack([foreign(one, *case) for case in zip(*start, controls, strict=True)])
-    motion = motion[:, :: one.every]
+        motion = np.stack([foreign(chain, *case) for case in zip(*start, controls, strict=True)])
+    motion = motion[:, :: chain.every]
     motion = motion + random.normal(0, NOISE, motion.shape)
-    told = controls[:, :: one.every]
+    sampled_controls = controls[:, :: chain.every]
     return [
         recording(
             SAMPLE * np.arange(SAMPLES),
             f"sequence {number}",
             noise={"position": NOISE},
-            position=dict(zip(one.joints, moved.T, strict=True)),
-            control=dict(zip(one.joints, control.T, strict=True)),
+            position=dict(zip(chain.joints, positions.T, strict=True)),
+            control=dict(zip(chain.joints, control.T, strict=True)),
         )
-        for number, (moved, control) in enumerate(zip(motion, told, strict=True))
+        for number, (positions, control) in enumerate(zip(motion, sampled_controls, strict=True))
     ]
 
 
 def foreign(
-    one: Mechanism, position: np.ndarray, rate: np.ndarray, control: np.ndarray
+    chain: Mechanism, position: np.ndarray, rate: np.ndarray, control: np.ndarray
 ) -> np.ndarray:
-    """Return the motion [k n] that MuJoCo simulates."""
-    model = mujoco.MjModel.from_xml_string(one.xml)
+    """Return the motion that MuJoCo simulates [k n].
+
+    Args:
+        chain: mechanism.
+        position: initial joint positions [n].
+        rate: initial joint rates [n].
+        control: controls of all steps [k m].
+    """
+    model = mujoco.MjModel.from_xml_string(chain.xml)
     data = mujoco.MjData(model)
     data.qpos, data.qvel = position, rate
     out = []
@@ -213,12 +233,19 @@ def foreign(
 
 
 def simulated(
-    one: Mechanism, position: np.ndarray, rate: np.ndarray, control: np.ndarray
+    chain: Mechanism, position: np.ndarray, rate: np.ndarray, control: np.ndarray
 ) -> np.ndarray:
-    """Return the motions [s k n] that this engine simulates."""
-    loaded = jaxccp.load(one.xml)
+    """Return the motions that this engine simulates [s k n].
+
+    Args:
+        chain: mechanism.
+        position: initial joint positions of all sequences [s n].
+        rate: initial joint rates [s n].
+        control: controls of all steps [s k m].
+    """
+    loaded = jaxccp.load(chain.xml)
     stop = Stop(atol=1e-9, max_iterations=500)
-    stepper = EulerImplicitLinearized(h=one.h, law="ncp", stop=stop)
+    stepper = EulerImplicitLinearized(h=chain.h, law="ncp", stop=stop)
     model, layout = loaded.model, loaded.layout
     force = jnp.zeros((len(model.topology.bodies), 6))
 

@@ -1,14 +1,14 @@
-"""Identify random mechanisms whose parameters are known, and count how often intervals hold them.
+"""Identify random mechanisms with known parameters; count how often intervals contain them.
 
     python -m experiments.random_mechanisms.run [SEED …]
 
 Twenty chains of one or two links with random axes, masses and numbers: ten in the air, simulated
 by MuJoCo (Runge–Kutta, 0.25 ms), ten on a skate that slides and hops on a floor, with dry friction
 in the joints, simulated by this engine with steps of 0.01 ms where the fit's are 1 ms and then
-0.2 ms. Twenty sequences of half a second each, noise of 1 mm and 1 mrad, which the fit is told.
-Initial values are up to 25 % off.
-Writes results.csv, results.md and intervals.png; of mechanisms that are not named the last results
-stay. Float64; all seeds fixed.
+0.2 ms. Twenty sequences of half a second each, with noise of 1 mm and 1 mrad, whose level the fit
+knows. Initial values are up to 25 % off.
+Writes results.csv, results.md and intervals.png; mechanisms that are not named keep their last
+results. Float64; all seeds fixed.
 """
 
 import argparse
@@ -24,24 +24,24 @@ import jaxccp
 from experiments.random_mechanisms.mechanisms import STEPS, Mechanism, mechanism, recordings
 from jaxccp.identify import Method, Problem, Simulate
 
-HERE = Path(__file__).resolve().parent
-TABLE = HERE / "results.csv"
+FOLDER = Path(__file__).resolve().parent
+TABLE = FOLDER / "results.csv"
 METHOD = Method(iterations=60)
 """At the default limit of 30 iterations several of these fits had not converged."""
 COUNT = 20
-"""Mechanisms of the whole study."""
+"""Number of mechanisms of the full study."""
 SEGMENTS = (0.25, 0.5)
-"""Lengths of the simulations that are compared, one after the other [s]; the longer one is that of
-the recordings, so that each has a single start."""
+"""Lengths of the simulated segments, first the shorter then the longer one [s]; the longer one is
+that of the recordings, so that each has a single start."""
 
 
-def studied(one: Mechanism) -> list[dict]:
-    """Fit a mechanism, and return a row for each parameter."""
+def studied(chain: Mechanism) -> list[dict]:
+    """Fit a mechanism and return a row for each parameter."""
     begin = time.perf_counter()
-    loaded, told = jaxccp.load(one.xml), recordings(one)
+    loaded, recorded = jaxccp.load(chain.xml), recordings(chain)
     residual = Simulate(segment=SEGMENTS, h=STEPS)
-    redundant, words = one.redundant()
-    fit = Problem(loaded, told, [*one.parameters(), *redundant], residual, METHOD).fit()
+    redundant, words = chain.redundant()
+    fit = Problem(loaded, recorded, [*chain.parameters(), *redundant], residual, METHOD).fit()
     # Told by a narrow prior in the fit; identifiability leaves priors out.
     lines = [line.text for line in fit.identifiability.poorly_determined]
     named = any(all(word in line for word in words) for line in lines)
@@ -50,17 +50,17 @@ def studied(one: Mechanism) -> list[dict]:
     for name, value, error in zip(
         fit.names, fit.values, fit.uncertainty.standard_error, strict=True
     ):
-        if name not in one.true:
+        if name not in chain.true:
             continue
         rows.append(
             {
-                "mechanism": one.seed,
-                "contact": one.contact,
+                "mechanism": chain.seed,
+                "contact": chain.contact,
                 "parameter": name,
-                "true": one.true[name],
+                "true": chain.true[name],
                 "found": float(value),
                 "standard error": float(error),
-                "errors off": float((value - one.true[name]) / error),
+                "errors off": float((value - chain.true[name]) / error),
                 "redundant named": named,
                 "seconds": round(took),
             }
@@ -72,24 +72,24 @@ def studied(one: Mechanism) -> list[dict]:
 
 
 def main() -> None:
-    """Run the study."""
+    """Run the study of the mechanisms that the command line names."""
     parser = argparse.ArgumentParser(description="Random mechanisms")
     parser.add_argument("seeds", nargs="*", type=int, metavar="SEED", default=list(range(COUNT)))
     asked = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     for seed in asked.seeds:
-        found = studied(mechanism(seed))
-        rows = [row for row in kept() if row["mechanism"] != seed] + found
+        new_rows = studied(mechanism(seed))
+        rows = [row for row in kept() if row["mechanism"] != seed] + new_rows
         rows.sort(key=lambda row: row["mechanism"])
         with TABLE.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(found[0]))
+            writer = csv.DictWriter(file, list(new_rows[0]))
             writer.writeheader()
             writer.writerows(rows)
         written(rows)
 
 
 def kept() -> list[dict]:
-    """Return the rows of the last results."""
+    """Return the rows of the last results from results.csv."""
     if not TABLE.exists():
         return []
     with TABLE.open() as file:
@@ -106,7 +106,7 @@ def kept() -> list[dict]:
 
 
 def written(rows: list[dict]) -> None:
-    """Write the page and the picture."""
+    """Write results.md and intervals.png."""
     lines = [
         "# Random mechanisms with known parameters",
         "",
@@ -127,7 +127,7 @@ def written(rows: list[dict]) -> None:
             f"| {np.mean(off < 3):.1%} | {sum(named.values())} |"
         )
     lines += ["", "![Errors over standard errors](intervals.png)", ""]
-    (HERE / "results.md").write_text("\n".join(lines))
+    (FOLDER / "results.md").write_text("\n".join(lines))
     figure = Figure(figsize=(7, 3.2), layout="constrained")
     axes = figure.subplots()
     for contact, label in ((False, "in the air, by MuJoCo"), (True, "with contact")):
@@ -137,7 +137,7 @@ def written(rows: list[dict]) -> None:
     axes.set_xlabel("mechanism")
     axes.set_ylabel("error / standard error")
     axes.legend()
-    figure.savefig(HERE / "intervals.png", dpi=110)
+    figure.savefig(FOLDER / "intervals.png", dpi=110)
 
 
 if __name__ == "__main__":

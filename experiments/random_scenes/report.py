@@ -1,4 +1,4 @@
-"""The page of results.csv."""
+"""Write the page of the results in results.csv."""
 
 import csv
 from collections import defaultdict
@@ -10,7 +10,7 @@ SUMMED = ("scenes", "non-finite values", "non-finite derivatives", *(s.name for 
 
 
 def write(folder: Path) -> None:
-    """Write results.md from the results.csv of a folder, and mended.md, if there is one, below."""
+    """Write results.md from the results.csv of a folder, followed by mended.md if there is one."""
     with (folder / "results.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     (folder / "results.md").write_text(_page(rows, folder / "mended.md"), encoding="utf-8")

@@ -1,12 +1,12 @@
-"""10 000 random scenes: is any value or derivative NaN or infinite?
+"""Simulate 10 000 random scenes and count values and derivatives that are NaN or infinite.
 
     python -m experiments.random_scenes.run [--count 10000] [--seed 0] [--families NAME …]
         [--laws ccp ncp] [--precisions 64 32]
 
-Scenes of each family (scenes.py) are divided equally among laws and precisions. Of each, STEPS
-steps are taken, and a random combination of all numbers of the last state differentiated in every
-number of model, first state, force and control, in reverse mode. Every finished part is a line of
-results.csv, and is not run again. Writes results.md beside itself.
+Scenes of each family (scenes.py) are divided equally among laws and precisions. Each is simulated
+for STEPS steps, and a random combination of all numbers of the last state is differentiated with
+respect to every number of model, first state, force and control, in reverse mode. Every finished
+part is a line of results.csv and is not run again. Writes results.md to this folder.
 """
 
 import argparse
@@ -27,22 +27,26 @@ from experiments.random_scenes.scenes import FAMILIES, scenes
 from jaxccp import EulerImplicitLinearized, Model, State, Stop, rollout
 from jaxccp.ccp import Law, Status
 
-HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results.csv"
+FOLDER = Path(__file__).resolve().parent
+RESULTS = FOLDER / "results.csv"
 H, STEPS = 5e-3, 2
 CHUNK = 125
 STOP = Stop(max_iterations=200)
-"""What is degenerate is not solved by more iterations either; a derivative must be finite all the
-same."""
-SETTLED = [status.name for status in Status]
+"""Stopping criterion: degenerate problems are not solved by more iterations either, but their
+derivatives must still be finite."""
+STATUSES = [status.name for status in Status]
 FIELDS = (
     *("family", "law", "precision", "seed", "part", "scenes", "non-finite values"),
-    *("non-finite derivatives", "which", *SETTLED, "with contacts", "largest derivative"),
+    *("non-finite derivatives", "which", *STATUSES, "with contacts", "largest derivative"),
 )
 
 
 def differentiated(law: Law) -> Callable:
-    """Of a batch: whether values and derivatives are finite, statuses, contacts, magnitudes."""
+    """Return a compiled function that simulates and differentiates a batch of scenes.
+
+    It returns, for each scene, whether the value is finite, whether each array of derivatives is,
+    the largest derivative, the worst status of the solver and the largest number of contacts.
+    """
     stepper = EulerImplicitLinearized(H, law, stop=STOP)
 
     def loss(numbers: tuple[Model, State, Array, Array], weights: Array):
@@ -50,22 +54,31 @@ def differentiated(law: Law) -> Callable:
         forces, controls = (jnp.broadcast_to(x, (STEPS, *x.shape)) for x in (force, control))
         after, path = rollout(model, state, stepper, STEPS, forces, controls)
         values = (after.position, after.quaternion, after.velocity, after.angular_velocity)
-        seen = (path.report.solver.status.max(), path.report.contacts.max())
-        return jnp.sum(weights * jnp.concatenate(values, axis=1)), seen
+        statistics = (path.report.solver.status.max(), path.report.contacts.max())
+        return jnp.sum(weights * jnp.concatenate(values, axis=1)), statistics
 
-    def one(numbers: tuple[Model, State, Array, Array], weights: Array):
+    def single(numbers: tuple[Model, State, Array, Array], weights: Array):
         slope = jax.value_and_grad(loss, has_aux=True, allow_int=True)
-        (value, seen), slopes = slope(numbers, weights)
+        (value, statistics), slopes = slope(numbers, weights)
         floats = [x for x in jax.tree.leaves(slopes) if x.dtype == value.dtype and x.size]
         fine = jnp.stack([jnp.isfinite(x).all() for x in floats])
         largest = jnp.stack([jnp.abs(x).max() for x in floats]).max()
-        return jnp.isfinite(value), fine, largest, *seen
+        return jnp.isfinite(value), fine, largest, *statistics
 
-    return jax.jit(jax.vmap(one))
+    return jax.jit(jax.vmap(single))
 
 
 def part(family: str, law: Law, precision: int, seed: int, index: int, size: int) -> dict:
-    """One line of the results."""
+    """Run one part of the scenes and return its line of the results.
+
+    Args:
+        family: name of the family of scenes.
+        law: contact law.
+        precision: bits of a floating-point number, 32 or 64.
+        seed: seed of the study.
+        index: number of the part, which is part of the seed.
+        size: number of scenes.
+    """
     dtype = jnp.float64 if precision == 64 else jnp.float32
     model, state = FAMILIES[family]()
     random = np.random.default_rng([seed, index, list(FAMILIES).index(family)])
@@ -115,19 +128,19 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", default=list(FAMILIES))
     parser.add_argument("--laws", nargs="+", default=["ncp", "ccp"])
     parser.add_argument("--precisions", nargs="+", type=int, default=[64, 32])
-    wanted = parser.parse_args()
-    parts = -(-wanted.count // (len(FAMILIES) * 4 * CHUNK))
-    for family, law, precision in product(wanted.families, wanted.laws, wanted.precisions):
+    options = parser.parse_args()
+    parts = -(-options.count // (len(FAMILIES) * 4 * CHUNK))
+    for family, law, precision in product(options.families, options.laws, options.precisions):
         for index in range(parts):
             # Laws and precisions have scenes of their own.
             place = index + parts * (2 * ("ccp", "ncp").index(law) + (precision == 32))
-            if _known(family, law, precision, wanted.seed, place):
+            if _is_done(family, law, precision, options.seed, place):
                 continue
-            begun = time.process_time()
-            found = part(family, cast(Law, law), precision, wanted.seed, place, CHUNK)
-            print(found, f"{time.process_time() - begun:.0f} s", flush=True)
-            keep(found)
-    write(HERE)
+            start = time.process_time()
+            row = part(family, cast(Law, law), precision, options.seed, place, CHUNK)
+            print(row, f"{time.process_time() - start:.0f} s", flush=True)
+            keep(row)
+    write(FOLDER)
 
 
 def _rows() -> list[dict[str, str]]:
@@ -137,14 +150,14 @@ def _rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _known(*key: object) -> bool:
+def _is_done(*key: object) -> bool:
     names = ("family", "law", "precision", "seed", "part")
     return any([row[name] for name in names] == list(map(str, key)) for row in _rows())
 
 
-def keep(found: dict) -> None:
-    """Add a line to the results."""
-    rows = [*_rows(), found]
+def keep(row: dict) -> None:
+    """Add a line to results.csv."""
+    rows = [*_rows(), row]
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()

@@ -1,4 +1,4 @@
-"""Random scenes, many of each topology, the degenerate ones on purpose."""
+"""Draw random scenes, many of each topology, degenerate ones among them on purpose."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -33,14 +33,14 @@ from jaxccp import (
 Tree = TypeVar("Tree")
 
 SIZE = 0.1
-"""Half of the size of every solid [m]; round, so that coincidences are exact."""
+"""Half of the size of every solid [m]; a simple number, so that coincidences are exact."""
 PLACES = ("exact", "loose", "piled", "stacked", "coincident", "resting", "still")
 TURNS = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1.0]])
 SURFACE = Material(friction=0.5, restitution=0.5)
 
 
 def plain_solids() -> tuple[Model, State]:
-    """Boxes, one of them rounded, capsules and spheres on a plane."""
+    """Build boxes, one of them rounded, capsules and spheres on a plane."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), material=SURFACE)
     half = (SIZE, SIZE, SIZE)
@@ -50,8 +50,11 @@ def plain_solids() -> tuple[Model, State]:
 
 
 def convex_solids() -> tuple[Model, State]:
-    """Cylinders, ellipsoids, polyhedra and one each of the plain kinds, on a height field and a
-    plane that touch the same points; their contacts resist rolling and act when surfaces meet."""
+    """Build cylinders, ellipsoids, polyhedra and one of each plain solid, on a height field and a
+    plane.
+
+    Field and plane coincide. Contacts resist rolling and act at the time of impact.
+    """
     builder = ModelBuilder(impact_times="all")
     rough = Material(friction=0.5, restitution=0.5, spinning=1e-3, rolling=1e-3)
     builder.add_shape(0, Plane(), material=rough)
@@ -69,8 +72,8 @@ def convex_solids() -> tuple[Model, State]:
 
 
 def mechanism() -> tuple[Model, State]:
-    """A torso with a leg on a ball joint and a hinge, a slider, a four-bar and a rope, on a plane:
-    limits, dry friction, springs, rotors, a loop, servos."""
+    """Build a torso with a leg on a ball joint and a hinge, a slider, a four-bar and a rope, on a
+    plane, with limits, dry friction, springs, rotor inertia, a loop and a servo."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), material=SURFACE)
     moments = (2e-3, 3e-3, 4e-3)
@@ -106,16 +109,22 @@ FAMILIES = {
     "convex solids": convex_solids,
     "mechanism": mechanism,
 }
-"""Topologies by name."""
+"""Functions that build the topologies, by name."""
 
 
 def scenes(
     model: Model, state: State, random: np.random.Generator, count: int
 ) -> tuple[Model, State]:
-    """A batch of models and states, the axis of the batch first.
+    """Return a batch of models and states, the axis of the batch first.
 
     Numbers are drawn from few values, zero, equal and extreme ones among them, so that every
     coincidence comes up.
+
+    Args:
+        model: model of the topology.
+        state: initial state of the model.
+        random: source of the random numbers.
+        count: number of scenes.
     """
     models = _surfaces(_spread(model, count), random, count)
     if model.topology.linkage.joints:
@@ -126,32 +135,34 @@ def scenes(
 
 
 def _spread(tree: Tree, count: int) -> Tree:
-    """The same for each scene."""
+    """Return a tree with one identical copy for each scene."""
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *jnp.shape(leaf))), tree)
 
 
 def _orientations(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Level, in one of few ways, or any."""
+    """Return random orientations: level, in one of a few orientations, or arbitrary."""
     level = TURNS[random.integers(0, len(TURNS), shape)]
-    turned = random.normal(size=(*shape, 4))
-    found = np.where(random.random((shape[0], 1, 1)) < 0.6, level, turned)
-    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+    arbitrary = random.normal(size=(*shape, 4))
+    quaternions = np.where(random.random((shape[0], 1, 1)) < 0.6, level, arbitrary)
+    return quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True)
 
 
 def _motion(
     random: np.random.Generator, still: np.ndarray, shape: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities and spins: none, straight down, or any, slow to very fast."""
+    """Return random velocities and spins: zero, straight down, or arbitrary, from slow to very
+    fast."""
     speed = random.choice([1e-3, 1.0, 1.0, 30.0], (shape[0], 1, 1))
     moving = ~still[:, None, None] * random.integers(0, 2, (*shape, 1)) * speed
     down = random.random((shape[0], 1, 1)) < 0.3
-    any_way = random.normal(size=(*shape, 3))
-    velocity = moving * np.where(down, [0.0, 0.0, -1.0], any_way)
+    arbitrary = random.normal(size=(*shape, 3))
+    velocity = moving * np.where(down, [0.0, 0.0, -1.0], arbitrary)
     return velocity, np.where(down, 0.0, moving * random.normal(size=(*shape, 3)))
 
 
 def _solids(state: State, random: np.random.Generator, count: int) -> State:
-    """Touching exactly, anywhere, one deep in another, stacked, or all in one place."""
+    """Return states whose solids touch exactly, lie anywhere, penetrate deeply, are stacked, or
+    coincide."""
     nb = len(state.position)
     place = random.choice(PLACES, size=count)
     lattice = 2 * SIZE * random.integers(0, 2, (count, nb, 3)) + [0, 0, SIZE]
@@ -177,8 +188,11 @@ def _solids(state: State, random: np.random.Generator, count: int) -> State:
 
 
 def _jointed(model: Model, state: State, random: np.random.Generator, count: int) -> State:
-    """Joints at zero, at their limits, beyond them or anywhere; the torso above the ground, on it
-    or in it. Loops are as open as that leaves them."""
+    """Return states whose joints are at zero, at their limits, beyond them or anywhere.
+
+    The torso is above the ground, on it or in it. The loops are left open by as much as the joint
+    positions imply.
+    """
     na = len(model.topology.linkage.axes)
     q = np.asarray(state.joint_positions)
     at = random.choice([0.0, 0.3, -0.2, 0.8, -1.0, np.pi], (count, na))
@@ -200,7 +214,7 @@ def _jointed(model: Model, state: State, random: np.random.Generator, count: int
 
 
 def _surfaces(models: Model, random: np.random.Generator, count: int) -> Model:
-    """Coefficients of surfaces and gravity, any of which may vanish."""
+    """Return models with random surface coefficients and gravity, any of which may vanish."""
     shapes = models.shapes
     ng = shapes.friction.shape[1]
 
@@ -220,7 +234,8 @@ def _surfaces(models: Model, random: np.random.Generator, count: int) -> Model:
 
 
 def _limits(models: Model, random: np.random.Generator, count: int) -> Model:
-    """Limits that coincide, at zero or where they were; friction and springs that may vanish."""
+    """Return models whose joint limits may coincide at zero, and whose friction and spring rest
+    positions may vanish."""
     axes = models.axes
     times = jnp.asarray(random.choice([0.0, 1.0], (count, 4)))[:, :, None]
     axes = replace(
@@ -236,13 +251,18 @@ def _limits(models: Model, random: np.random.Generator, count: int) -> Model:
 def _scaled(
     models: Model, states: State, random: np.random.Generator, count: int
 ) -> tuple[Model, State]:
-    """Solids of 1 cm to 10 m, and now and then one a tenth or ten times the size of the others;
-    densities differ by up to a thousand."""
+    """Return models and states with solids of 1 cm to 10 m.
+
+    Now and then a solid is a tenth or ten times the size of the others. Densities differ by up to a
+    thousand.
+    """
     nb, ng = states.position.shape[1], models.shapes.size.shape[1]
-    whole = random.choice([1.0, 1.0, 0.05, 50.0], count)
-    own = np.where(random.random((count, nb)) < 0.1, random.choice([0.1, 10.0], (count, nb)), 1.0)
+    scene_scale = random.choice([1.0, 1.0, 0.05, 50.0], count)
+    body_scale = np.where(
+        random.random((count, nb)) < 0.1, random.choice([0.1, 10.0], (count, nb)), 1.0
+    )
     density = 10.0 ** random.choice([0.0, 0.0, -1.5, 1.5], (count, nb))
-    body = jnp.asarray(whole[:, None] * own)
+    body = jnp.asarray(scene_scale[:, None] * body_scale)
     mass = body**3 * density
     shape = body[:, np.asarray(models.topology.shape_body)]
     shapes = replace(
@@ -257,6 +277,6 @@ def _scaled(
         mass=models.bodies.mass * mass,
         inertia=models.bodies.inertia * (mass * body**2)[:, :, None, None],
     )
-    contact = replace(models.contact, margin=models.contact.margin * whole)
-    states = replace(states, position=states.position * whole[:, None, None])
+    contact = replace(models.contact, margin=models.contact.margin * scene_scale)
+    states = replace(states, position=states.position * scene_scale[:, None, None])
     return replace(models, bodies=bodies, shapes=shapes, contact=contact), states

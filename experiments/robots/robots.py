@@ -1,8 +1,8 @@
-"""The recorded robots: how their errors are measured, and what is identified of them.
+"""Describe the recorded robots: how their errors are measured, and what is identified of them.
 
-Measures are those of the data's README. What is identified follows one rule for all robots: bodies
-within their priors, and of each axis damping, dry friction and armature from priors that are shares
-of the robot's torques.
+Measures are those of the data's README. The same parameters are identified of all robots: bodies
+within their priors, and for each axis damping, dry friction and armature with priors proportional
+to the robot's torques.
 """
 
 import os
@@ -16,33 +16,33 @@ from jaxccp.identify import InverseDynamics, Parameter, Problem, Simulate, inert
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io.mjcf.load import Loaded
 
-HERE = Path(__file__).resolve().parent
-DATA = Path(os.environ.get("JAXCCP_DATA", HERE.parents[2] / "shared/data")) / "robots"
+FOLDER = Path(__file__).resolve().parent
+DATA = Path(os.environ.get("JAXCCP_DATA", FOLDER.parents[2] / "shared/data")) / "robots"
 ENCODER = 0.05
 """Standard deviation of the offsets between commanded and measured positions [rad]."""
 LAWS = ("viscous", "power", "stribeck")
-"""Friction that depends on the rate, beside dry friction: c v; c v and c' |v|^p; or c v, and more
-dry friction at low rates."""
+"""Laws of the rate-dependent friction that is added to dry friction: c v; c v and c' |v|^p; or c v,
+and more dry friction at low rates."""
 
 
 @dataclass(frozen=True)
 class Robot:
-    """How one robot's recordings are read and measured."""
+    """The settings with which one robot's recordings are read and measured."""
 
     model: str
     data: str
     windows: tuple[float, ...]
     """Lengths of the simulations whose errors are measured [s]."""
     filter: float = 20.0
-    """Of the torques [Hz]."""
+    """Cut-off frequency of the filter of torques [Hz]."""
     start: float = 20.0
-    """Of the states that simulations start from [Hz]."""
+    """Cut-off frequency of the filter of the states that simulations start from [Hz]."""
     trim: float = 0.1
     moving: float = 0.1
     h: float = 2e-3
     """Step of simulations [s]."""
     inverse: bool = True
-    """Whether there is a torque, or a servo law, to compare with."""
+    """Whether inverse dynamics can be compared with a torque or a servo law."""
     simulated: float | None = None
     """Length of the segments whose simulation is fitted [s]; None: inverse dynamics only."""
     follow: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Robot:
     servo: bool = False
     """Whether positions are commanded, and torques follow from a servo law."""
     scale: float = 1.0
-    """Torque that priors are measured by [N m], of the order of friction that is to be expected."""
+    """Scale of the priors [N m], of the order of the expected friction."""
 
 
 ROBOTS = {
@@ -92,8 +92,8 @@ def opened(robot: Robot, folder: Path) -> tuple[Loaded, list[Recording]]:
     """Return a robot's model and recordings.
 
     Args:
-        robot: which.
-        folder: of the data.
+        robot: settings of the robot.
+        folder: folder of the data.
     """
     loaded = jaxccp.load(folder / robot.model)
     columns = {}
@@ -106,7 +106,7 @@ def opened(robot: Robot, folder: Path) -> tuple[Loaded, list[Recording]]:
 
 
 def parameters(robot: Robot, law: str) -> list[Parameter]:
-    """Return what is identified of a robot under one of :data:`LAWS`."""
+    """Return the parameters to identify for a robot under one of :data:`LAWS`."""
     s = robot.scale
     out = [
         inertial_of("*", prior=0.3),
@@ -132,23 +132,29 @@ def parameters(robot: Robot, law: str) -> list[Parameter]:
 
 
 def inverse(robot: Robot, every: float | None = None) -> InverseDynamics:
-    """Return the comparison of torques; ``every``: time between samples [s]."""
+    """Return the residual that compares torques; ``every``: time between samples [s]."""
     return InverseDynamics(robot.filter, robot.moving, robot.trim, every)
 
 
 def simulation(robot: Robot, length: float, start: str = "measured") -> Simulate:
-    """Return the comparison of simulations of this length [s]."""
+    """Return the residual that compares simulations with recordings.
+
+    Args:
+        robot: settings of the robot.
+        length: length of the simulated segments [s].
+        start: how the initial states are found, ``measured`` or ``unknown``.
+    """
     return Simulate(
         segment=length, h=robot.h, start=start, cutoff=robot.start, observe=("position",)
     )
 
 
 def problem(robot: Robot, folder: Path, law: str, residual: Simulate | InverseDynamics) -> Problem:
-    """Return the identification of a robot.
+    """Return the identification problem of a robot.
 
     Args:
-        robot: which.
-        folder: of the data.
+        robot: settings of the robot.
+        folder: folder of the data.
         law: one of :data:`LAWS`.
         residual: how recordings are compared.
     """

@@ -1,14 +1,14 @@
-"""Robots from logs: torque and forward errors of recordings of real machines, cross-validated.
+"""Cross-validate torque and simulation errors of robots identified from logs of real machines.
 
     python -m experiments.robots.run [ROBOT …]
     python -m experiments.robots.run --evaluate FOLDER [ROBOT …]
 
 The first fits and writes results.csv, results.md, robots.png and, for each robot, fits/ROBOT.json
-with parameters from all its recordings; of robots not named the last results stay. Folds
+with parameters from all its recordings; robots that are not named keep their last results. Folds
 are whole recordings where there are five, else consecutive fifths of one. The friction law, and
 whether simulations or inverse dynamics are fitted, are chosen by cross-validation. The second fits
-nothing: it prints the errors of other recordings, in a folder like the data's, with the kept
-parameters. There is nothing random. Float64.
+nothing: it prints the errors of other recordings, in a folder like the data's, with the saved
+parameters. Nothing is random. Float64.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 
 from experiments.robots.robots import (
     DATA,
-    HERE,
+    FOLDER,
     LAWS,
     ROBOTS,
     Robot,
@@ -43,7 +43,7 @@ from jaxccp.identify.estimation.evaluation import evaluation
 FOLDS = 5
 SERVO = 20.0, 1.5
 """Gains of go2's drives [N m/rad, N m s/rad]."""
-TABLE = HERE / "results.csv"
+TABLE = FOLDER / "results.csv"
 LEAST_SQUARES = {
     ("tx40", "torque"): (0.050, 0.055, 0.086, 0.092, 0.112, 0.088),
     ("tiago", "torque"): (0.127, 0.158, 0.145, 0.111),
@@ -56,15 +56,15 @@ LEAST_SQUARES = {
     ("double", "1 s"): (0.0089, 0.0168),
     ("triple", "1 s"): (0.0068, 0.0144, 0.0145),
 }
-"""Errors of least squares on the linear regressor, cross-validated, from the data's README; of go2
-means over legs, or over all joints."""
+"""Cross-validated errors of least squares on the linear regressor, from the data's README; those of
+go2 are means over legs, or over all joints."""
 
 Errors = dict[str, np.ndarray]
 """Errors of all joints by measure: ``torque`` (over its standard deviation), ``0.5 s`` [rad] …"""
 
 
 class Measures:
-    """Errors of a robot's recordings, computed for any values of the parameters."""
+    """Errors of a robot's recordings, which can be computed for any values of the parameters."""
 
     def __init__(self, robot: Robot, folder: Path, law: str) -> None:
         """Prepare the windows of all measures."""
@@ -84,7 +84,8 @@ class Measures:
         """Return root mean square errors over folds.
 
         Args:
-            values: of the parameters that were fitted without each fold; one for no folds.
+            values: parameters that were fitted without each fold; a single set where there are no
+                folds.
         """
         out = {}
         for name, predictor in self.predictors.items():
@@ -94,13 +95,13 @@ class Measures:
             count = len(batch)
             fold = folds_of(batch, len(values)) if len(values) > 1 else np.zeros(count, int)
             square = samples = np.zeros(evaluator.observed)
-            for number, known in enumerate(values):
+            for number, fitted in enumerate(values):
                 which = np.flatnonzero(fold == number)
-                row = np.array([known.get(one.name, one.initial) for one in names])
-                found = evaluation(evaluator, np.tile(row, (count, 1)), which)
+                row = np.array([fitted.get(scalar.name, scalar.initial) for scalar in names])
+                result = evaluation(evaluator, np.tile(row, (count, 1)), which)
                 weight = np.asarray(batch.take(which).weight) > 0
                 counts = weight.sum(axis=(0, 1))
-                joints = np.array(list(found.channels.values()))
+                joints = np.array(list(result.channels.values()))
                 square = square + counts * np.where(counts > 0, joints, 0.0) ** 2
                 samples = samples + counts
             out[name] = np.sqrt(square / np.maximum(samples, 1))
@@ -128,7 +129,13 @@ class Measures:
 
 
 def candidates(robot: Robot, law: str, folder: Path) -> dict[str, Problem]:
-    """Return the problems whose fits are compared, by name."""
+    """Return the problems whose fits are compared, by name.
+
+    Args:
+        robot: settings of the robot.
+        law: one of the friction laws.
+        folder: folder of the data.
+    """
     out = {}
     if robot.inverse:
         out["inverse dynamics"] = problem(robot, folder, law, inverse(robot))
@@ -139,17 +146,28 @@ def candidates(robot: Robot, law: str, folder: Path) -> dict[str, Problem]:
 
 
 def study(name: str, folder: Path, laws: Sequence[str]) -> list[dict]:
-    """Fit one robot in all ways, and return a row of errors for each."""
+    """Fit one robot with each law and residual, and return a row of errors for each measure.
+
+    Also writes the parameters of the best fit to the folder fits.
+
+    Args:
+        name: name of the robot.
+        folder: folder of the data.
+        laws: friction laws to compare.
+    """
     robot, rows = ROBOTS[name], []
     best = np.inf
     for law in laws:
         measures = Measures(robot, folder, law)
-        for method, one in candidates(robot, law, folder).items():
+        for method, candidate in candidates(robot, law, folder).items():
             begin = time.perf_counter()
-            one.method = Method(iterations=20)
-            count = max(FOLDS, len(one.cases[0].recordings))
-            found = one.cross_validate(count)
-            values = [dict(zip(one.names, theta.tolist(), strict=True)) for theta in found.values]
+            candidate.method = Method(iterations=20)
+            count = max(FOLDS, len(candidate.cases[0].recordings))
+            validation = candidate.cross_validate(count)
+            values = [
+                dict(zip(candidate.names, theta.tolist(), strict=True))
+                for theta in validation.values
+            ]
             errors = measures.errors(values)
             took = time.perf_counter() - begin
             for measure, joints in errors.items():
@@ -157,29 +175,29 @@ def study(name: str, folder: Path, laws: Sequence[str]) -> list[dict]:
                 rows[-1] |= {"mean": float(np.mean(joints)), "seconds": round(took)}
                 rows[-1]["joints"] = " ".join(f"{error:.4g}" for error in joints)
                 print(rows[-1], flush=True)
-            # What simulations miss by is what most users will do with the model.
+            # Most users will simulate with the model: its simulation error decides.
             score = float(np.mean(errors[f"{robot.windows[0]:g} s"]))
             if score < best:
                 best = score
-                fit = one.fit()
-                known = dict(zip(fit.names, fit.values.tolist(), strict=True))
-                kept = {"law": law, "fit": method, "values": known}
-                (HERE / "fits").mkdir(exist_ok=True)
-                (HERE / "fits" / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
-                (HERE / "fits" / f"{name}.txt").write_text(fit.table() + "\n")
+                fit = candidate.fit()
+                identified = dict(zip(fit.names, fit.values.tolist(), strict=True))
+                kept = {"law": law, "fit": method, "values": identified}
+                (FOLDER / "fits").mkdir(exist_ok=True)
+                (FOLDER / "fits" / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
+                (FOLDER / "fits" / f"{name}.txt").write_text(fit.table() + "\n")
     return rows
 
 
 def evaluated(name: str, folder: Path) -> None:
-    """Print the errors of recordings with the parameters that were kept."""
-    kept = json.loads((HERE / "fits" / f"{name}.json").read_text())
+    """Print the errors of recordings with the saved parameters."""
+    kept = json.loads((FOLDER / "fits" / f"{name}.json").read_text())
     nominal = Measures(ROBOTS[name], folder, kept["law"])
     for measure, joints in nominal.errors([kept["values"]]).items():
         print(name, measure, f"mean {np.mean(joints):.4g}:", *(f"{e:.4g}" for e in joints))
 
 
 def written(rows: list[dict]) -> None:
-    """Write the table, the page and the picture."""
+    """Write results.csv, results.md and robots.png."""
     with TABLE.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
@@ -196,26 +214,26 @@ def written(rows: list[dict]) -> None:
         "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        known = LEAST_SQUARES.get((row["robot"], row["measure"]))
-        reference = f"{np.mean(known):.3g}" if known else ""
+        least_squares = LEAST_SQUARES.get((row["robot"], row["measure"]))
+        reference = f"{np.mean(least_squares):.3g}" if least_squares else ""
         lines.append(
             f"| {row['robot']} | {row['measure']} | {row['fit']} | {row['law']} | "
             f"{float(row['mean']):.3g} | {row['joints']} | {reference} |"
         )
     lines += ["", "![Errors over those of least squares](robots.png)", ""]
-    (HERE / "results.md").write_text("\n".join(lines))
+    (FOLDER / "results.md").write_text("\n".join(lines))
     drawn(rows)
 
 
 def drawn(rows: list[dict]) -> None:
     """Draw each joint's best error over that of least squares."""
     shown = []
-    for (robot, measure), known in LEAST_SQUARES.items():
+    for (robot, measure), least_squares in LEAST_SQUARES.items():
         of = [r for r in rows if (r["robot"], r["measure"]) == (robot, measure)]
         if of:
             best = min(of, key=lambda row: float(row["mean"]))
             joints = np.array([float(x) for x in best["joints"].split()])
-            shown.append((f"{robot}, {measure}", joints / np.array(known)))
+            shown.append((f"{robot}, {measure}", joints / np.array(least_squares)))
     figure = Figure(figsize=(7, 0.45 * len(shown) + 1.2), layout="constrained")
     axes = figure.subplots()
     for place, (_, ratio) in enumerate(shown):
@@ -226,17 +244,17 @@ def drawn(rows: list[dict]) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("error over that of least squares (joints; bar: their mean)")
     axes.set_xscale("log")
-    figure.savefig(HERE / "robots.png", dpi=110)
+    figure.savefig(FOLDER / "robots.png", dpi=110)
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the study or the evaluation that the command line asks for."""
     parser = argparse.ArgumentParser(description="Robots from logs")
     parser.add_argument("robots", nargs="*", metavar="ROBOT", default=list(ROBOTS))
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the recordings")
-    known = ", ".join(LAWS)
+    law_names = ", ".join(LAWS)
     parser.add_argument(
-        "--laws", default="viscous,power", help=f"friction laws to compare, of {known}"
+        "--laws", default="viscous,power", help=f"friction laws to compare, of {law_names}"
     )
     parser.add_argument(
         "--evaluate", type=Path, metavar="FOLDER", help="measure these, fit nothing"

@@ -1,9 +1,9 @@
-"""What steps, batches and gradients cost: compile time of a step, steps per second, reverse mode.
+"""Measure compile time of a step, steps per second of batches, and cost of reverse mode.
 
     python experiments/rollout_cost/run.py
 
-Writes results.md and cost.png beside itself. Seconds are by the clock, those of runs the shortest
-of many, because other processes only ever add time: run it alone.
+Writes results.md and cost.png to this folder. Times are wall-clock times; that of a run is the
+shortest of many, because other processes only ever add time. Run it on an otherwise idle machine.
 """
 
 import os
@@ -44,27 +44,28 @@ LAWS: tuple[Law, ...] = ("ccp", "ncp")
 PRECISIONS = (32, 64)
 BATCHES = (1, 64, 1024)
 BATCH_STEPS = 500
-"""Of the tossed cube: flight, impacts and the beginning of the rest."""
+"""Steps of the tossed cube: flight, impacts and the beginning of rest."""
 GRADIENT_STEPS = 100
 COPIES = 64
 BATCHED = f"{COPIES} cube-tosses"
 LEAD = {"cube-toss": 230, BATCHED: 230, "sliding box": 10, "stack": 20}
 """Steps before the differentiated ones: the cube is then about to land."""
 ROBOTS = ("ant", "humanoid")
-"""Of jaxccp.envs, with random controls, each held for a tenth of the steps."""
+"""Robots of jaxccp.envs, with random controls, each constant for a tenth of the steps."""
 ROBOT_LEAD = 100
-"""Steps in which they fall."""
+"""Steps in which the robots fall, before the differentiated ones."""
 REPEATS = 100
 PATIENCE = 3.0
-"""Seconds after which no further repeat is begun."""
+"""Total time of the repeats after which none is started [s]."""
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 TARGETS = {"step": 5.0, "gradient": 20.0, "ratio": 3.0}
-"""Compile seconds of a step and of a gradient, gradient time over forward time."""
+"""Targets of the compile time of a step and of a gradient [s], and of gradient time over forward
+time."""
 
 
 def sliding_box() -> tuple[Model, State]:
-    """A box sliding at 2 m/s, slowed by friction."""
+    """Build a box that slides at 2 m/s and is slowed by friction."""
     surface = Material(friction=0.3)
     builder = ModelBuilder()
     builder.add_shape(WORLD, Plane(), material=surface)
@@ -80,14 +81,14 @@ def scene(name: str) -> tuple[Model, State]:
 
 
 def compiled(function: Callable, *arguments: object) -> tuple[Callable, float]:
-    """The program and the seconds tracing and compiling it took."""
+    """Return the compiled program and the time to trace and compile it [s]."""
     start = time.perf_counter()
     program = jax.jit(function).lower(*arguments).compile()
     return program, time.perf_counter() - start
 
 
 def shortest(program: Callable, *arguments: object) -> float:
-    """Seconds of the fastest of up to REPEATS calls."""
+    """Return the time of the fastest of up to REPEATS calls [s]."""
     times: list[float] = []
     while len(times) < REPEATS and sum(times) < PATIENCE:
         start = time.perf_counter()
@@ -97,7 +98,7 @@ def shortest(program: Callable, *arguments: object) -> float:
 
 
 def step_compilation() -> Iterator[dict]:
-    """Compile time of one step of every built-in scene."""
+    """Yield the compile time of one step of every built-in scene."""
     for name, precision, law in product(SCENES, PRECISIONS[:1], LAWS):
         with jax.enable_x64(precision == 64):
             model, state = scene(name)
@@ -107,7 +108,7 @@ def step_compilation() -> Iterator[dict]:
 
 
 def throughput() -> Iterator[dict]:
-    """Steps per second of all copies together, cube-toss."""
+    """Yield the steps per second of all copies of cube-toss together, for each batch size."""
     for copies, precision, law in product(BATCHES, PRECISIONS, LAWS):
         with jax.enable_x64(precision == 64):
             model, states = batch(SCENES["cube-toss"], jax.random.key(SEED), copies)
@@ -122,7 +123,7 @@ def throughput() -> Iterator[dict]:
 
 
 def gradients() -> Iterator[dict]:
-    """Reverse mode through GRADIENT_STEPS steps against the forward rollout."""
+    """Yield the cost of reverse mode through GRADIENT_STEPS steps and of the forward rollout."""
     for name, precision, law in product(LEAD, PRECISIONS, LAWS):
         with jax.enable_x64(precision == 64):
             stepper = EulerImplicitLinearized(H, law)
@@ -141,7 +142,7 @@ def gradients() -> Iterator[dict]:
 
 
 def measured(loss: Callable, parameters: tuple) -> dict:
-    """Times of a loss and of its gradient."""
+    """Return run and compile times of a loss and of its gradient."""
     forward, forward_compile = compiled(loss, parameters)
     gradient, compile_s = compiled(jax.value_and_grad(loss), parameters)
     times = shortest(forward, parameters), shortest(gradient, parameters)
@@ -155,7 +156,7 @@ def measured(loss: Callable, parameters: tuple) -> dict:
 
 
 def robot_gradients() -> Iterator[dict]:
-    """The same of robots, one and many at once."""
+    """Yield the cost of reverse mode and of the forward rollout of robots, one and many at once."""
     for name, copies, law in product(ROBOTS, (1, COPIES), LAWS):
         with jax.enable_x64(False):
             loss, parameters = robot(name, copies, law)
@@ -165,30 +166,38 @@ def robot_gradients() -> Iterator[dict]:
 
 
 def robot(name: str, copies: int, law: Law) -> tuple[Callable, tuple]:
-    """A function of initial coordinates and rates, masses and friction, and where to take it."""
+    """Return a loss of initial coordinates and rates, masses and friction, and its arguments.
+
+    Args:
+        name: name of the environment in jaxccp.envs.
+        copies: number of copies.
+        law: contact law.
+    """
     env: Any = envs.make(name, auto_reset=False, law=law)
     model, stepper = env.model, env.stepper
-    starting, acting = jax.random.split(jax.random.key(SEED))
-    states = jax.vmap(env.reset)(jax.random.split(starting, copies)).physics.state
+    start_key, action_key = jax.random.split(jax.random.key(SEED))
+    states = jax.vmap(env.reset)(jax.random.split(start_key, copies)).physics.state
     low, high = env.action_spec.low, env.action_spec.high
     size = (copies, 10, *env.action_spec.shape)
-    actions = jax.random.uniform(acting, size, minval=low, maxval=high)
+    actions = jax.random.uniform(action_key, size, minval=low, maxval=high)
     controls = jax.vmap(jax.vmap(env.layout.control))(actions)
 
     @jax.jit
     def lead(states: State) -> State:
-        held = jnp.repeat(controls, ROBOT_LEAD // 10, axis=1)
-        return rollout_batch(model, states, stepper, ROBOT_LEAD, None, held)[0]
+        repeated_controls = jnp.repeat(controls, ROBOT_LEAD // 10, axis=1)
+        return rollout_batch(model, states, stepper, ROBOT_LEAD, None, repeated_controls)[0]
 
     states = lead(states)
-    held = jnp.repeat(controls, GRADIENT_STEPS // 10, axis=1)
+    repeated_controls = jnp.repeat(controls, GRADIENT_STEPS // 10, axis=1)
 
     def loss(parameters: tuple) -> jax.Array:
         qpos, qvel, mass, friction = parameters
         changed = altered(model, mass, friction)
         place = partial(env.layout.state, changed)
-        moved = jax.vmap(place)(states, qpos, qvel)
-        final, _ = rollout_batch(changed, moved, stepper, GRADIENT_STEPS, None, held)
+        initial_states = jax.vmap(place)(states, qpos, qvel)
+        final, _ = rollout_batch(
+            changed, initial_states, stepper, GRADIENT_STEPS, None, repeated_controls
+        )
         return jnp.sum(final.position**2) + jnp.sum(final.twist**2)
 
     start = jax.vmap(partial(env.layout.coordinates, model))(states)
@@ -196,21 +205,30 @@ def robot(name: str, copies: int, law: Law) -> tuple[Callable, tuple]:
 
 
 def differentiable(model: Model, states: State, stepper) -> tuple[Callable, tuple]:
-    """A function of initial states, masses and friction, and the values to take it at."""
+    """Return a loss of initial positions, velocities, spins, masses and friction, and its
+    arguments.
+
+    Args:
+        model: model of the scene.
+        states: initial states of all copies.
+        stepper: time stepper.
+    """
 
     def loss(parameters: tuple) -> jax.Array:
         position, velocity, spin, mass, friction = parameters
-        moved = replace(states, position=position, velocity=velocity, angular_velocity=spin)
+        initial_states = replace(
+            states, position=position, velocity=velocity, angular_velocity=spin
+        )
         changed = altered(model, mass, friction)
 
         def outcome(state: State) -> jax.Array:
             final, _ = rollout(changed, state, stepper, GRADIENT_STEPS)
-            turn = final.quaternion
-            return jnp.sum(final.position**2) + jnp.sum(turn[:, 1] * turn[:, 2])
+            quaternion = final.quaternion
+            return jnp.sum(final.position**2) + jnp.sum(quaternion[:, 1] * quaternion[:, 2])
 
         if len(position) == 1:
-            return outcome(jax.tree.map(lambda leaf: leaf[0], moved))
-        return jnp.sum(jax.vmap(outcome)(moved))
+            return outcome(jax.tree.map(lambda leaf: leaf[0], initial_states))
+        return jnp.sum(jax.vmap(outcome)(initial_states))
 
     start = (states.position, states.velocity, states.angular_velocity)
     return loss, (*start, model.bodies.mass, model.shapes.friction)
@@ -249,10 +267,14 @@ def plot(steps: list[dict], rates: list[dict], ratios: list[dict]) -> Figure:
     for ax, (rows, group, value, title, target) in zip(axes, panels, strict=True):
         names = list(dict.fromkeys(row[group] for row in rows))
         for i, ((precision, law), colour) in enumerate(colours.items()):
-            chosen = [r for r in rows if (r["precision"], r["law"]) == (precision, law)]
-            places = [names.index(r[group]) + 0.2 * (i - 1.5) for r in chosen]
+            selected = [r for r in rows if (r["precision"], r["law"]) == (precision, law)]
+            places = [names.index(r[group]) + 0.2 * (i - 1.5) for r in selected]
             ax.bar(
-                places, [r[value] for r in chosen], 0.18, color=colour, label=f"{law}, {precision}"
+                places,
+                [r[value] for r in selected],
+                0.18,
+                color=colour,
+                label=f"{law}, {precision}",
             )
         if target is not None:
             ax.axhline(target, color="#333333", linewidth=1.0, linestyle="--")
@@ -268,11 +290,11 @@ def plot(steps: list[dict], rates: list[dict], ratios: list[dict]) -> Figure:
 
 
 def collected(rows: Iterator[dict], title: str, count: int) -> list[dict]:
-    found = []
+    results = []
     for row in track(rows, title, count):
-        found.append(row)
+        results.append(row)
         print(*(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()))
-    return found
+    return results
 
 
 def main() -> None:
@@ -281,7 +303,7 @@ def main() -> None:
     ratios = collected(gradients(), "gradients", 4 * len(LEAD))
     ratios += collected(robot_gradients(), "gradients of robots", 4 * len(ROBOTS))
     machine = f"{os.cpu_count()} cores, {platform.machine()}, jax {jax.__version__}, CPU"
-    (HERE / "results.md").write_text(
+    (FOLDER / "results.md").write_text(
         f"""# What steps, batches and gradients cost
 
 `python experiments/rollout_cost/run.py` · seed {SEED}, steps of {1e3 * H:g} ms, the shortest of
@@ -307,8 +329,8 @@ are those of `jaxccp.envs`, with its steps of 5 and 3 ms and its tolerance.
 """,
         encoding="utf-8",
     )
-    plot(steps, rates, ratios).savefig(HERE / "cost.png")
-    print(f"wrote {HERE / 'results.md'} and {HERE / 'cost.png'}")
+    plot(steps, rates, ratios).savefig(FOLDER / "cost.png")
+    print(f"wrote {FOLDER / 'results.md'} and {FOLDER / 'cost.png'}")
 
 
 if __name__ == "__main__":

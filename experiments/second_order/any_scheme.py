@@ -1,4 +1,4 @@
-"""One program for all schemes of second order."""
+"""Compile all schemes of second order as one program."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnyScheme(AlphaScheme):
-    """The schemes, with coefficients that are numbers of one program."""
+    """A scheme of second order whose coefficients may be traced arguments of a program."""
 
-    given: Coefficients
-    """The coefficients."""
+    scheme_coefficients: Coefficients
+    """Coefficients of the scheme, which may be traced."""
 
     @staticmethod
     def of(coefficients: Coefficients, tolerance: float) -> "AnyScheme":
@@ -22,8 +22,8 @@ class AnyScheme(AlphaScheme):
             coefficients: the coefficients, which may be traced.
             tolerance: largest residual of the solve [m/s].
         """
-        return AnyScheme(law="ncp", stop=Stop(tolerance), given=coefficients)
+        return AnyScheme(law="ncp", stop=Stop(tolerance), scheme_coefficients=coefficients)
 
     @property
     def coefficients(self) -> Coefficients:
-        return self.given
+        return self.scheme_coefficients

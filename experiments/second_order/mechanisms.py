@@ -1,5 +1,7 @@
-"""A heavy top, a flexible pendulum and a slider-crank with a flexible rod: models, and where they
-are at a time by equations of motion of their own, integrated by DOP853."""
+"""Build a heavy top, a flexible pendulum and a slider-crank with a flexible rod.
+
+Each has a reference solution from independent equations of motion, integrated by DOP853.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,34 +27,43 @@ from jaxccp.flexible import NodalFamily
 from jaxccp.flexible.ancf import rope
 
 G = 9.81
-Seen = Mapping[str, Array | np.ndarray]
+Observed = Mapping[str, Array | np.ndarray]
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """What is looked at after ``span`` [s]."""
+    """A mechanism, the quantities observed after ``span`` [s], and their reference values."""
 
     title: str
     model: Model
     state: State
     span: float
     steps: tuple[int, ...]
-    seen: Callable[[State, StepReport], Seen]
-    exact: Seen
+    observe: Callable[[State, StepReport], Observed]
+    exact: Observed
     first_order: int = 1
-    """How many times as many steps schemes of first order take."""
+    """Factor on the number of steps for schemes of first order."""
     tolerance: float = 1e-12
-    """Of each step's equations [m/s]."""
+    """Tolerance of each step's equations [m/s]."""
 
 
 def exact(slopes: Callable, start: np.ndarray, span: float) -> np.ndarray:
-    """y(span)."""
+    """Return y(span), the solution of y' = slopes(t, y) with y(0) = start.
+
+    Args:
+        slopes: right-hand side of the equations.
+        start: initial values.
+        span: duration [s].
+    """
     return solve_ivp(slopes, (0, span), start, "DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
 
 
 def heavy_top() -> Mechanism:
-    """Géradin & Cardona, Flexible Multibody Dynamics (2001); Brüls, Cardona & Arnold, Mech. Mach.
-    Theory 48 (2012): 15 kg, 1 m from the fixed point, spinning at 150 rad/s."""
+    """Build a heavy top of 15 kg, whose centre is 1 m from the fixed point, spinning at 150 rad/s.
+
+    Géradin & Cardona, Flexible Multibody Dynamics (2001); Brüls, Cardona & Arnold, Mech. Mach.
+    Theory 48 (2012).
+    """
     mass, moments, arm = 15.0, np.array([0.234375, 0.46875, 0.234375]), np.array([0.0, 1.0, 0.0])
     spin, span = np.array([0.0, 150.0, -4.61538]), 1.0
     builder = ModelBuilder(gravity=(0, 0, -G))
@@ -69,30 +80,32 @@ def heavy_top() -> Mechanism:
         cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
         return np.eye(3) + 2 * w * cross + 2 * cross @ cross
 
-    def turning(q: np.ndarray, own: np.ndarray) -> np.ndarray:
+    def turning(q: np.ndarray, omega: np.ndarray) -> np.ndarray:
         torque = np.cross(arm, rotation(q).T @ [0, 0, -mass * G])
-        return (torque + np.cross(about * own, own)) / about
+        return (torque + np.cross(about * omega, omega)) / about
 
     def slopes(_: float, y: np.ndarray) -> np.ndarray:
-        q, own = y[:4], y[4:]
-        rate = 0.5 * np.array([-q[1:] @ own, *(q[0] * own + np.cross(q[1:], own))])
-        return np.concatenate([rate, turning(q, own)])
+        q, omega = y[:4], y[4:]
+        rate = 0.5 * np.array([-q[1:] @ omega, *(q[0] * omega + np.cross(q[1:], omega))])
+        return np.concatenate([rate, turning(q, omega)])
 
     end = exact(slopes, np.array([1.0, 0, 0, 0, *spin]), span)
-    r, own = rotation(end[:4]), end[4:]
-    pull = np.cross(turning(end[:4], own), arm) + np.cross(own, np.cross(own, arm))
-    known = {"position": r @ arm, "velocity": r @ np.cross(own, arm)}
-    known["multiplier"] = mass * (r @ pull + [0, 0, G])
+    r, omega = rotation(end[:4]), end[4:]
+    pull = np.cross(turning(end[:4], omega), arm) + np.cross(omega, np.cross(omega, arm))
+    expected = {"position": r @ arm, "velocity": r @ np.cross(omega, arm)}
+    expected["multiplier"] = mass * (r @ pull + [0, 0, G])
 
-    def seen(state: State, report: StepReport) -> Seen:
-        found = {"position": state.position[top], "velocity": state.velocity[top]}
-        return {**found, "multiplier": report.reactions[0, :3]}
+    def observe(state: State, report: StepReport) -> Observed:
+        observed = {"position": state.position[top], "velocity": state.velocity[top]}
+        return {**observed, "multiplier": report.reactions[0, :3]}
 
-    return Mechanism("heavy top", model, state, span, (500, 1000, 2000, 4000), seen, known, 32)
+    return Mechanism(
+        "heavy top", model, state, span, (500, 1000, 2000, 4000), observe, expected, 32
+    )
 
 
 def flexible_pendulum() -> Mechanism:
-    """A soft rod of four ANCF elements, let go from the horizontal."""
+    """Build a soft rod of four ANCF elements, released from the horizontal."""
     span = 0.3
     builder = ModelBuilder(gravity=(0, 0, -G))
     nodes = np.linspace([0, 0, 0], [1.0, 0, 0], 5)
@@ -109,16 +122,18 @@ def flexible_pendulum() -> Mechanism:
     start = np.concatenate([state.families[0].q, state.families[0].v])
     position, velocity = np.split(exact(slopes, start, span), 2)
 
-    def seen(state: State, report: StepReport) -> Seen:
-        here = state.families[0]
-        return {"position": here.q, "velocity": here.v}
+    def observe(state: State, report: StepReport) -> Observed:
+        cable = state.families[0]
+        return {"position": cable.q, "velocity": cable.v}
 
-    known = {"position": position, "velocity": velocity}
-    return Mechanism("flexible pendulum", model, state, span, (75, 150, 300, 600), seen, known)
+    expected = {"position": position, "velocity": velocity}
+    return Mechanism(
+        "flexible pendulum", model, state, span, (75, 150, 300, 600), observe, expected
+    )
 
 
 def slider_crank() -> Mechanism:
-    """A crank turns a slider through a rod of two ANCF elements, pinned to both."""
+    """Build a crank that drives a slider through a rod of two ANCF elements, pinned to both."""
     crank, length, spin, span = 0.15, 0.4, 30.0, 0.05
     inertia, slider, radius = 0.002, 0.3, 0.006
     builder = ModelBuilder(gravity=(0, 0, -G))
@@ -126,7 +141,7 @@ def slider_crank() -> Mechanism:
     builder.add_joint(Revolute((0, 1, 0)), 0, arm, (0, 0, 0), name="shaft")
     line = jnp.linspace(jnp.array([crank, 0, 0]), jnp.array([crank + length, 0, 0]), 3)
     rod = rope(line, np.pi * radius**2, np.pi * radius**4 / 4, 2e7, 1500.0)
-    # As a stiff rod moves whose other end stands still.
+    # Velocities of a rigid rod whose other end is at rest.
     down = jnp.array([1.0, -1 / length, 0.5, -1 / length, 0.0, -1 / length])
     rate = jnp.zeros((6, 3)).at[:, 2].set(-spin * crank * down)
     rod = replace(rod, velocity=rate)
@@ -142,7 +157,7 @@ def slider_crank() -> Mechanism:
     mass = rod.inertia()
 
     def rod_of(y: Array) -> Array:
-        """The rod's coordinates: its first node is on the crank, its last on the slider."""
+        """Return the rod's coordinates: its first node is on the crank, its last on the slider."""
         first = crank * jnp.stack([jnp.cos(y[0]), 0.0 * y[0], -jnp.sin(y[0])])
         last = jnp.array([crank + length, 0.0, 0.0]).at[0].add(y[1])
         return jnp.concatenate([first, y[2:11], last, y[11:]])
@@ -153,27 +168,27 @@ def slider_crank() -> Mechanism:
 
     @jax.jit
     def slopes(y: Array) -> Array:
-        """Lagrange's equations."""
+        """Return the time derivative of positions and rates by Lagrange's equations."""
         at, rate = jnp.split(y, 2)
         pull, onto = rod_of(at), jax.vjp(rod_of, at)[1]
-        push = onto(rod.force(pull, model.gravity))[0] + jax.grad(kinetic)(at, rate)
+        generalised_force = onto(rod.force(pull, model.gravity))[0] + jax.grad(kinetic)(at, rate)
         drift = jax.jvp(lambda at: jax.grad(kinetic, 1)(at, rate), (at,), (rate,))[1]
         matrix = jax.hessian(kinetic, 1)(at, rate)
-        return jnp.concatenate([rate, jnp.linalg.solve(matrix, push - drift)])
+        return jnp.concatenate([rate, jnp.linalg.solve(matrix, generalised_force - drift)])
 
-    here = rod.start()
-    start = [np.array([0.0, 0.0]), here.q[3:12], here.q[15:]]
-    start += [np.array([spin, 0.0]), here.v[3:12], here.v[15:]]
+    rod_state = rod.start()
+    start = [np.array([0.0, 0.0]), rod_state.q[3:12], rod_state.q[15:]]
+    start += [np.array([spin, 0.0]), rod_state.v[3:12], rod_state.v[15:]]
     end = exact(lambda _, y: slopes(y), np.concatenate(start), span)
     position, velocity = np.split(end, 2)
     middle = np.array([0, 1, 5, 6, 7])
-    known = {"position": position[middle], "velocity": velocity[middle]}
+    expected = {"position": position[middle], "velocity": velocity[middle]}
 
-    def seen(state: State, report: StepReport) -> Seen:
+    def observe(state: State, report: StepReport) -> Observed:
         at = jnp.array([shaft, guide])
-        found = (state.joint_positions[at], state.families[0].q[6:9])
+        coordinates = (state.joint_positions[at], state.families[0].q[6:9])
         rates = (joint_motion(model, state).rate[at], state.families[0].v[6:9])
-        return {"position": jnp.concatenate(found), "velocity": jnp.concatenate(rates)}
+        return {"position": jnp.concatenate(coordinates), "velocity": jnp.concatenate(rates)}
 
     steps = 200, 400, 800
-    return Mechanism("slider-crank", model, state, span, steps, seen, known, tolerance=1e-10)
+    return Mechanism("slider-crank", model, state, span, steps, observe, expected, tolerance=1e-10)

@@ -1,6 +1,10 @@
-"""Orders of the steppers of second order on published mechanisms, what they damp, and what is left
-of the errors of a loop after 1e5 steps: `python -m experiments.second_order.run [PART …]`; writes
-results.md and pictures."""
+"""Measure the steppers of second order.
+
+    python -m experiments.second_order.run [PART …]
+
+Measures their orders on published mechanisms, their numerical damping, and the joint errors of a
+closed loop after 1e5 steps. Writes results.md and pictures.
+"""
 
 import json
 import sys
@@ -30,7 +34,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 TOLERANCE = 1e-12
 SCHEMES = {
     "hht, α = −0.2": HHT(),
@@ -41,16 +45,16 @@ SCHEMES = {
 
 
 def orders(mechanism: Mechanism, panel) -> list[str]:
-    """Rows of the table: errors at the shortest step and orders between the last two."""
+    """Return rows of the table: errors at the shortest step and orders from successive steps."""
     model, state = mechanism.model, mechanism.state
 
     @jax.jit
     def run(h, steps, coefficients):
         stepper = AnyScheme.of(coefficients, mechanism.tolerance)
 
-        def step(_, now):
-            carry, report = stepper.advance(model, now[0], h=h)
-            return carry, report, jnp.maximum(now[2], report.solver.status)
+        def step(_, loop_state):
+            carry, report = stepper.advance(model, loop_state[0], h=h)
+            return carry, report, jnp.maximum(loop_state[2], report.solver.status)
 
         carry = stepper.init(model, state)
         # The step is compiled once: what it reports at first is never looked at.
@@ -58,7 +62,7 @@ def orders(mechanism: Mechanism, panel) -> list[str]:
         none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
         start = carry, none, jnp.int32(0)
         carry, report, worst = lax.fori_loop(0, steps, step, start)
-        return mechanism.seen(carry.state, report), worst
+        return mechanism.observe(carry.state, report), worst
 
     lines = []
     for name, scheme in SCHEMES.items():
@@ -68,19 +72,19 @@ def orders(mechanism: Mechanism, panel) -> list[str]:
             counts = counts * mechanism.first_order
         lengths = mechanism.span / counts
         begin = time.process_time()
-        found = [
+        results = [
             jax.device_get(run(h, steps, scheme.coefficients))
             for h, steps in zip(lengths, counts.tolist(), strict=True)
         ]
         print(f"{name}: {time.process_time() - begin:.0f} s", flush=True)
-        worst = max(int(status) for _, status in found)
+        worst = max(int(status) for _, status in results)
         for what, right in mechanism.exact.items():
-            errors = np.array([np.abs(seen[what] - right).max() for seen, _ in found])
+            errors = np.array([np.abs(observed[what] - right).max() for observed, _ in results])
             order = np.log2(errors[:-1] / errors[1:])
-            told = ", ".join(f"{one:.2f}" for one in order)
+            order_text = ", ".join(f"{value:.2f}" for value in order)
             lines.append(
                 f"| {mechanism.title} | {name} | {what} | {1e3 * lengths[-1]:.3g} | "
-                f"{errors[-1]:.1e} | {told} | {worst} |"
+                f"{errors[-1]:.1e} | {order_text} | {worst} |"
             )
             print(lines[-1], flush=True)
             if what == "position":
@@ -101,9 +105,9 @@ def orders(mechanism: Mechanism, panel) -> list[str]:
     return lines
 
 
-def root(turn: float, c: Coefficients) -> float:
-    """Spectral radius of a step on q̈ = −ω² q at ω h = turn."""
-    square = turn * turn
+def root(angle: float, c: Coefficients) -> float:
+    """Return the spectral radius of a step on q̈ = −ω² q at ω h = angle."""
+    square = angle * angle
     # (1 − α_m) a⁺ + α_m a = −ω² ((1 − α_f) q⁺ + α_f q), in units of h.
     left = np.array(
         [
@@ -119,7 +123,8 @@ def root(turn: float, c: Coefficients) -> float:
 
 
 def damping() -> list[str]:
-    """Energy that a mass on a spring loses in a step, from 300 of them, beside theory."""
+    """Return rows of the relative energy loss per step of a mass on a spring, from 300 steps,
+    beside theory."""
     omega = 10.0
     builder = ModelBuilder(gravity=(0, 0, 0))
     cart = builder.add_body(1.0, (0.1,) * 3, (0, 0, 0))
@@ -141,19 +146,19 @@ def damping() -> list[str]:
     lines = []
     for alpha in (0.0, -0.05, -0.1, -0.2, -0.3):
         cells = []
-        for turn in (0.1, 0.3, 1.0):
+        for angle in (0.1, 0.3, 1.0):
             c = HHT(alpha=alpha).coefficients
-            energy = np.asarray(run(turn / omega, c))
+            energy = np.asarray(run(angle / omega, c))
             steps = np.arange(50, 300)
             rate = -np.polyfit(steps, np.log(energy[50:]), 1)[0]
-            cells.append(f"{rate:.2e} ({-2 * np.log(root(turn, c)):.2e})")
+            cells.append(f"{rate:.2e} ({-2 * np.log(root(angle, c)):.2e})")
         lines.append(f"| {alpha:g} | " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
     return lines
 
 
 def loop() -> list[str]:
-    """Of a four-bar linkage by HHT."""
+    """Return a line with the joint errors of a four-bar linkage simulated by HHT."""
     builder = ModelBuilder()
     four_bar(builder)
     model, state = builder.build()
@@ -161,10 +166,14 @@ def loop() -> list[str]:
 
     @jax.jit
     def run(start):
-        def step(_, now):
-            carry, report = stepper.advance(model, now[0])
+        def step(_, loop_state):
+            carry, report = stepper.advance(model, loop_state[0])
             error = jnp.max(jnp.abs(joint_motion(model, carry.state).error))
-            return carry, jnp.maximum(now[1], error), jnp.maximum(now[2], report.solver.status)
+            return (
+                carry,
+                jnp.maximum(loop_state[1], error),
+                jnp.maximum(loop_state[2], report.solver.status),
+            )
 
         return lax.fori_loop(0, 100_000, step, (start, 0.0, jnp.int32(0)))
 
@@ -181,10 +190,13 @@ PARTS |= {"slider": slider_crank, "loop": loop}
 
 
 def main(names: list[str]) -> None:
-    """Measure these parts, all when none is named; the others stay as they are in results.json."""
+    """Measure the named parts, or all when none is named.
+
+    Other parts keep their values from results.json.
+    """
     jax.config.update("jax_enable_x64", True)
-    kept = HERE / "results.json"
-    found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    kept = FOLDER / "results.json"
+    results = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     for name in names or PARTS:
         made = PARTS[name]()
         if isinstance(made, Mechanism):
@@ -193,15 +205,15 @@ def main(names: list[str]) -> None:
             panel.set_ylabel("error of position [m, rad]")
             panel.legend(fontsize=7)
             figure.tight_layout()
-            figure.savefig(HERE / f"{name}.png", dpi=90)
-        found[name] = made
-        kept.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        text = (HERE / "results.template.md").read_text(encoding="utf-8")
-        table = [line for part in ("top", "pendulum", "slider") for line in found.get(part, [])]
+            figure.savefig(FOLDER / f"{name}.png", dpi=90)
+        results[name] = made
+        kept.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = (FOLDER / "results.template.md").read_text(encoding="utf-8")
+        table = [line for part in ("top", "pendulum", "slider") for line in results.get(part, [])]
         text = text.replace("ORDERS", "\n".join(table))
-        text = text.replace("LOST", "\n".join(found.get("damping", [])))
-        text = text.replace("DRIFT", found.get("loop", ["Loop: not measured yet."])[0])
-        (HERE / "results.md").write_text(text, encoding="utf-8")
+        text = text.replace("LOST", "\n".join(results.get("damping", [])))
+        text = text.replace("DRIFT", results.get("loop", ["Loop: not measured yet."])[0])
+        (FOLDER / "results.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table and the picture of what run.py has found."""
+"""Write the table and the picture of the results of run.py."""
 
 from math import hypot
 from pathlib import Path
@@ -17,8 +17,15 @@ CURVES = {
 }
 
 
-def write(found: dict, samples: int, repeats: int, folder: Path) -> None:
-    """results.md and gradients.png."""
+def write(results: dict, samples: int, repeats: int, folder: Path) -> None:
+    """Write results.md and gradients.png.
+
+    Args:
+        results: results of each example, as results.json has them.
+        samples: number of samples of an estimate.
+        repeats: number of estimates.
+        folder: folder of the files.
+    """
     lines = [
         "# Gradients of losses with contact: plain, relaxed, smoothed",
         "",
@@ -31,7 +38,7 @@ def write(found: dict, samples: int, repeats: int, folder: Path) -> None:
         "",
         "![losses and gradients](gradients.png)",
     ]
-    for name, result in found.items():
+    for name, result in results.items():
         example = EXAMPLES[name]
         lines += [
             "",
@@ -52,19 +59,19 @@ def write(found: dict, samples: int, repeats: int, folder: Path) -> None:
             cells = [row, str(values["rollouts"]), *(f"{x:.3g}" for x in numbers), share]
             lines.append("| " + " | ".join(cells) + " |")
     (folder / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    _picture(found, folder / "gradients.png")
+    _picture(results, folder / "gradients.png")
 
 
-def _picture(found: dict, path: Path) -> None:
+def _picture(results: dict, path: Path) -> None:
     figure, axes = plt.subplots(
         2,
-        len(found),
-        figsize=(4 * len(found), 5),
+        len(results),
+        figsize=(4 * len(results), 5),
         sharex="col",
         squeeze=False,
         layout="constrained",
     )
-    for (top, bottom), (name, result) in zip(axes.T, found.items(), strict=True):
+    for (top, bottom), (name, result) in zip(axes.T, results.items(), strict=True):
         example, curves = EXAMPLES[name], result["curves"]
         x = np.asarray(curves["x"])
         top.plot(x, curves["loss"], color="grey", lw=1, label="loss")

@@ -1,11 +1,11 @@
-"""Plain, relaxed and smoothed gradients of four losses: their bias, their scatter, a picture.
+"""Measure bias and scatter of plain, relaxed and smoothed gradients of four losses.
 
     python -m experiments.smoothing.run [EXAMPLE …]
 
-All at the gradient of the loss smoothed by Gaussian noise, which is known here: the losses have one
-argument, so that the integral is a sum over a grid. Estimates are repeated with other noise.
-Float64, Coulomb's law, one seed. Writes results.json (what is run replaces its part of an earlier
-run), results.md and gradients.png beside itself.
+The reference is the gradient of the loss smoothed by Gaussian noise. It is known, since the losses
+have one argument, so that the integral is a sum over a grid. Estimates are repeated with different
+noise. Float64, Coulomb's law, one seed. Writes results.json (examples that are run replace their
+part of an earlier run), results.md and gradients.png to this folder.
 """
 
 import argparse
@@ -23,18 +23,18 @@ from jaxccp import smoothed_gradient
 from jaxccp.ccp import Gradient
 from jaxccp.math.smoothed_gradient import Estimator, SmoothedGradient
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 SEED = 7
 SAMPLES = 100
-"""Of an estimate."""
+"""Number of samples of an estimate."""
 REPEATS = 16
 GRID = 801
 REACH = 4.0
-"""Standard deviations that the grid goes beyond the picture."""
+"""Number of standard deviations by which the grid extends the range of the picture."""
 
 
 def gradients(example: Example) -> dict[str, Gradient]:
-    """The derivatives that rollouts are given, by name."""
+    """Return the kinds of derivatives of contact that rollouts are differentiated with, by name."""
     kinds: dict[str, Gradient] = {"plain": "always"}
     if example.relaxed is not None:
         kinds["relaxed"] = replace(example.relaxed, distance=None)
@@ -43,7 +43,7 @@ def gradients(example: Example) -> dict[str, Gradient]:
 
 
 def landscape(example: Example) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """The loss and its derivatives on a grid."""
+    """Return a grid of arguments, the loss on it, and its derivatives of each kind."""
     reach = REACH * example.sigma
     grid = np.linspace(example.span[0] - reach, example.span[1] + reach, GRID)
 
@@ -55,15 +55,22 @@ def landscape(example: Example) -> tuple[np.ndarray, np.ndarray, dict[str, np.nd
 
         return {name: slope(gradient) for name, gradient in gradients(example).items()}
 
-    found = jax.tree.map(np.asarray, run(jnp.asarray(grid)))
-    values = found["plain"][0]
-    for name, (same, _) in found.items():
+    outcomes = jax.tree.map(np.asarray, run(jnp.asarray(grid)))
+    values = outcomes["plain"][0]
+    for name, (same, _) in outcomes.items():
         assert np.abs(same - values).max() < 1e-12, f"{name} moves otherwise"
-    return grid, values, {name: slope for name, (_, slope) in found.items()}
+    return grid, values, {name: slope for name, (_, slope) in outcomes.items()}
 
 
 def smoothed(grid: np.ndarray, values: np.ndarray, sigma: float, at: np.ndarray) -> np.ndarray:
-    """E values(x + σ w) and E values(x + σ w) w / σ for x in ``at``."""
+    """Return E f(x + σ w) and E f(x + σ w) w / σ for the arguments x in ``at``, w Gaussian.
+
+    Args:
+        grid: arguments at which f is known.
+        values: f on the grid.
+        sigma: standard deviation σ of the noise.
+        at: arguments x.
+    """
     w = (grid - at[:, None]) / sigma
     weight = np.exp(-0.5 * w * w)
     weight /= weight.sum(axis=1, keepdims=True)
@@ -73,7 +80,13 @@ def smoothed(grid: np.ndarray, values: np.ndarray, sigma: float, at: np.ndarray)
 
 
 def repeated(example: Example, estimator: Estimator, gradient: Gradient) -> SmoothedGradient:
-    """Estimates of one kind, each with noise of its own."""
+    """Return REPEATS estimates of one kind, each with different noise.
+
+    Args:
+        example: loss and noise.
+        estimator: estimator of the smoothed gradient.
+        gradient: kind of derivatives of contact.
+    """
 
     def loss(x: jax.Array) -> jax.Array:
         return example.loss(x, gradient)
@@ -88,7 +101,7 @@ def repeated(example: Example, estimator: Estimator, gradient: Gradient) -> Smoo
 
 
 def estimates(example: Example) -> dict[str, dict[str, float]]:
-    """Mean, scatter and weight α of repeated estimates, by name."""
+    """Return mean, scatter and weight α of repeated estimates, by name."""
     methods: dict[str, tuple[Estimator, Gradient]] = {
         "first order": ("first", "always"),
         "zeroth order": ("zeroth", "always"),
@@ -98,11 +111,11 @@ def estimates(example: Example) -> dict[str, dict[str, float]]:
         methods["first order, relaxed"] = ("first", example.relaxed)
     rows = {}
     for name, (estimator, gradient) in methods.items():
-        found = repeated(example, estimator, gradient)
+        sample = repeated(example, estimator, gradient)
         rows[name] = {
-            "mean": float(found.gradient.mean()),
-            "scatter": float(found.gradient.std(ddof=1)),
-            "share": float(found.share.mean()),
+            "mean": float(sample.gradient.mean()),
+            "scatter": float(sample.gradient.std(ddof=1)),
+            "share": float(sample.share.mean()),
             "rollouts": SAMPLES * (2 if estimator == "mixed" else 1),
         }
         print(f"  {name}: {rows[name]}", flush=True)
@@ -110,14 +123,14 @@ def estimates(example: Example) -> dict[str, dict[str, float]]:
 
 
 def measured(example: Example) -> dict:
-    """All that is said of one example."""
+    """Return the true gradient, estimates and curves of one example."""
     grid, values, slopes = landscape(example)
     inside = (grid >= example.span[0]) & (grid <= example.span[1])
     curves = smoothed(grid, values, example.sigma, grid[inside])
     first = smoothed(grid, slopes["plain"], example.sigma, grid[inside])[0]
-    here = np.array([example.x])
-    truth = smoothed(grid, values, example.sigma, here)[1, 0]
-    expected = smoothed(grid, slopes["plain"], example.sigma, here)[0, 0]
+    point = np.array([example.x])
+    truth = smoothed(grid, values, example.sigma, point)[1, 0]
+    expected = smoothed(grid, slopes["plain"], example.sigma, point)[0, 0]
     print(f"  truth {truth:.4g}; mean of plain slopes {expected:.4g}", flush=True)
     single = {
         name: {"mean": float(np.interp(example.x, grid, slope)), "scatter": 0.0, "rollouts": 1}
@@ -142,15 +155,20 @@ def main() -> None:
     jax.config.update("jax_enable_x64", True)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("examples", nargs="*", default=list(EXAMPLES))
-    results = HERE / "results.json"
-    found = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+    results = FOLDER / "results.json"
+    measurements = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
     for name in parser.parse_args().examples:
         print(name, flush=True)
-        found[name] = measured(EXAMPLES[name])
-        text = json.dumps(found, default=lambda a: [float(f"{v:.4g}") for v in a])
+        measurements[name] = measured(EXAMPLES[name])
+        text = json.dumps(measurements, default=lambda a: [float(f"{v:.4g}") for v in a])
         results.write_text(text + "\n", encoding="utf-8")
-        found = json.loads(text)
-    write({name: found[name] for name in EXAMPLES if name in found}, SAMPLES, REPEATS, HERE)
+        measurements = json.loads(text)
+    write(
+        {name: measurements[name] for name in EXAMPLES if name in measurements},
+        SAMPLES,
+        REPEATS,
+        FOLDER,
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Losses of one number, whose gradients are published trouble, each a rollout of a small scene."""
+"""Define losses of one number whose gradients are known to be difficult, each the outcome of a
+rollout of a small scene."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,21 +27,21 @@ Loss = Callable[[jax.Array, Gradient], jax.Array]
 
 @dataclass(frozen=True)
 class Example:
-    """A loss, the point and the noise at which its gradients are estimated, and how."""
+    """A loss, the point and the noise at which its gradients are estimated, and the settings."""
 
     title: str
     source: str
     number: str
-    """What the loss is a function of."""
+    """Name and unit of the loss's argument."""
     loss: Loss
     x: float
     sigma: float
     relaxed: Relaxed | None
-    """None where nothing can touch."""
+    """Settings of relaxed derivatives; None where there is no contact."""
     accuracy: float
     """γ of the mixed estimator."""
     span: tuple[float, float]
-    """Of the picture."""
+    """Range of arguments of the picture."""
 
 
 def _end(model: Model, state: State, h: float, steps: int, gradient: Gradient) -> State:
@@ -57,8 +58,8 @@ def _pushing() -> tuple[Model, State]:
 
 
 def pushing(speed: jax.Array, gradient: Gradient) -> jax.Array:
-    """(distance of the puck to a goal [m])² after 0.5 s, by the speed of a finger 0.4 m before
-    it."""
+    """Return (distance of the puck to a goal [m])² after 0.5 s, by the speed of a finger whose
+    surface starts 0.4 m before it."""
     model, state = _pushing()
     state = replace(state, velocity=state.velocity.at[1, 0].set(speed))
     end = _end(model, state, 5e-3, 100, gradient)
@@ -76,7 +77,7 @@ def _throwing() -> tuple[Model, State]:
 
 
 def throwing(upward: jax.Array, gradient: Gradient) -> jax.Array:
-    """(distance of a ball to a goal behind a wall [m])² after 1 s, by its speed upward."""
+    """Return (distance of a ball to a goal behind a wall [m])² after 1 s, by its upward speed."""
     model, state = _throwing()
     state = replace(state, velocity=state.velocity.at[1, 2].set(upward))
     end = _end(model, state, 5e-3, 200, gradient)
@@ -92,8 +93,8 @@ def _sliding() -> tuple[Model, State]:
 
 
 def sliding(force: jax.Array, gradient: Gradient) -> jax.Array:
-    """(distance of a box to a goal [m])² after 0.5 s, by the force that pulls it against friction:
-    it slides from 4.9 N on."""
+    """Return (distance of a box to a goal [m])² after 0.5 s, by the force that pulls it against
+    friction; it slides from 4.9 N on."""
     model, state = _sliding()
     pulled = jnp.zeros((100, 2, 6)).at[:, 1, 0].set(force)
     stepper = EulerImplicitLinearized(5e-3, law="ncp", gradient=gradient)
@@ -113,8 +114,10 @@ def _pendulum() -> tuple[Model, State]:
 
 
 def pendulum(rate: jax.Array, gradient: Gradient) -> jax.Array:
-    """(height of the lower rod of a double pendulum [m])² after 4 s, by the speed with which it
-    begins: no contact at all, but chaos."""
+    """Return (height of the lower rod of a double pendulum [m])² after 4 s, by its initial rate.
+
+    There is no contact at all, but the motion is chaotic.
+    """
     model, state = _pendulum()
     spin = state.angular_velocity.at[2, 1].set(rate)
     arm = jnp.array([0.25, 0.0, 0.0])

@@ -1,4 +1,4 @@
-"""Random play of one environment: what is counted, and a program of many steps."""
+"""Play one environment with random actions, in a program of many steps, and count failures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from jaxccp.envs import EnvState
 from jaxccp.envs.environment import COUNTS
 
 STRANGE = (jnp.nan, jnp.inf, -jnp.inf, 1e30, -1e30)
-"""What stands in for bad entries of an action."""
+"""Values that replace entries of a bad action."""
 SHARE = 0.1
-"""Of the entries of a bad action that are strange."""
+"""Share of the entries of a bad action that are replaced."""
 SUNK = 0.05
-"""How far below the ground the centre of mass of a body is out of the world [m]."""
+"""Depth below the ground at which a body's centre of mass counts as escaped [m]."""
 
 
 @dataclass(frozen=True)
 class Play:
-    """One environment, compiled once for good and for bad actions."""
+    """One environment and a compiled program that plays it with good or bad actions."""
 
     env: Any
     copies: int
     steps: int
-    """Of each copy in a call."""
+    """Steps of each copy in a call."""
     run: Callable[..., tuple[EnvState, dict[str, jax.Array]]]
 
     @property
     def solves(self) -> int:
-        """Steps of the stepper in one of the environment."""
+        """Number of simulation steps in a step of the environment."""
         return round(self.env.ctrl_dt / self.env.sim_dt)
 
     @staticmethod
@@ -44,20 +44,20 @@ class Play:
         spec, ground = env.action_spec, lowest_ground(core.model)
         stands = jnp.asarray(grounded(core.model))
 
-        def one(state: EnvState, given: tuple[jax.Array, jax.Array]) -> tuple[EnvState, dict]:
-            key, bad = given
+        def advance(state: EnvState, inputs: tuple[jax.Array, jax.Array]) -> tuple[EnvState, dict]:
+            key, bad = inputs
             drawn, which, what = jax.random.split(key, 3)
             shape = (copies, *spec.shape)
             action = jax.random.uniform(drawn, shape, spec.low.dtype, spec.low, spec.high)
             strange = jax.random.choice(what, jnp.asarray(STRANGE, action.dtype), shape)
-            odd = bad & (jax.random.uniform(which, shape) < SHARE)
-            state = jax.vmap(env.step)(state, jnp.where(odd, strange, action))
+            replaced = bad & (jax.random.uniform(which, shape) < SHARE)
+            state = jax.vmap(env.step)(state, jnp.where(replaced, strange, action))
             physics = state.physics.state
             depth = jnp.where(stands, ground - physics.position[..., 2], -jnp.inf).max(axis=-1)
-            seen = jnp.stack([jnp.isfinite(part).all() for part in (state.obs, state.reward)])
+            finite = jnp.stack([jnp.isfinite(part).all() for part in (state.obs, state.reward)])
             return state, {
                 **{count: state.metrics[count].sum() for count in COUNTS if count != "status"},
-                "not_finite_shown": (~seen.all()).astype(jnp.int32),
+                "not_finite_shown": (~finite.all()).astype(jnp.int32),
                 "escaped": (depth > SUNK).sum(dtype=jnp.int32),
                 "episodes": state.done.sum(dtype=jnp.int32),
                 "deepest": depth.max(),
@@ -66,18 +66,18 @@ class Play:
         @jax.jit
         def run(state: EnvState, key: jax.Array, bad: jax.Array) -> tuple[EnvState, dict]:
             keys = jax.random.split(key, steps)
-            state, counts = jax.lax.scan(one, state, (keys, jnp.broadcast_to(bad, steps)))
+            state, counts = jax.lax.scan(advance, state, (keys, jnp.broadcast_to(bad, steps)))
             deepest = counts.pop("deepest").max()
             return state, {**jax.tree.map(jnp.sum, counts), "deepest": deepest}
 
         return Play(env, copies, steps, run)
 
     def start(self, key: jax.Array) -> EnvState:
-        """Of all copies."""
+        """Return the initial states of all copies."""
         return jax.jit(jax.vmap(self.env.reset))(jax.random.split(key, self.copies))
 
-    def refuses_other_shapes(self) -> bool:
-        """Whether an action of another shape is an error that says so."""
+    def rejects_wrong_shape(self) -> bool:
+        """Return whether an action of the wrong shape raises an error that names the shape."""
         state = jax.eval_shape(self.env.reset, jax.random.key(0))
         wrong = jnp.zeros(self.env.action_spec.shape[0] + 1)
         try:
@@ -88,18 +88,20 @@ class Play:
 
 
 def grounded(model: Model) -> np.ndarray:
-    """Mask of the bodies that may touch a plane or a height field; others are free to go lower."""
+    """Return a mask of the bodies that may touch a plane or a height field; others are free to go
+    lower."""
     topology = model.topology
     ground = np.isin(topology.shapes, ("plane", "height_field"))
-    found = np.zeros(len(topology.bodies), bool)
+    mask = np.zeros(len(topology.bodies), bool)
     for group in topology.pairs:
-        for one, other in ((group.first, group.second), (group.second, group.first)):
-            found[topology.shape_body[one[ground[other]]]] = True
-    return found & topology.free
+        for shapes, partners in ((group.first, group.second), (group.second, group.first)):
+            mask[topology.shape_body[shapes[ground[partners]]]] = True
+    return mask & topology.free
 
 
 def lowest_ground(model: Model) -> float:
-    """The height of the lowest point of planes and height fields [m], −∞ where there are none."""
+    """Return the height of the lowest point of planes and height fields [m], −∞ where there are
+    none."""
     shapes, topology = model.shapes, model.topology
     heights = [np.inf]
     for shape, kind in enumerate(topology.shapes):

@@ -1,19 +1,19 @@
-"""The table of README.md, from the numbers."""
+"""Write the table of README.md from the counts."""
 
 from pathlib import Path
 
 MARK = "<!-- results -->"
-"""What the table stands behind."""
+"""Marker in README.md after which the table is written."""
 
 
 def written(page: Path, results: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Put the table into a page, behind its mark."""
+    """Write the table into a page, after its marker."""
     head = page.read_text(encoding="utf-8").split(MARK)[0]
     page.write_text(f"{head}{MARK}\n\n{table(results)}\n", encoding="utf-8")
 
 
 def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
-    """A line for each environment, then all of them."""
+    """Return a table with a line for each environment and a last one for all."""
     lines = [
         "| environment | steps | steps/s | episodes | unsolved | overflow | not finite | escaped "
         "| bad actions: steps | NaN, clipped entries | not finite | refuses shapes |",
@@ -42,5 +42,5 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
 
 
 def _share(count: float, of: float) -> str:
-    """How many, and how many in a million."""
+    """Return a count, and its share in a million."""
     return f"{count:,.0f}" + (f" ({1e6 * count / of:.2g} in 10⁶)" if count else "")

@@ -1,4 +1,4 @@
-"""What is compared: our solvers and others, each as one function of a tolerance and a limit."""
+"""Prepare the compared solvers, jaxccp's and others, as functions of a tolerance and a limit."""
 
 import importlib
 from collections.abc import Callable
@@ -13,32 +13,36 @@ from jaxccp.io import NamedProblem
 
 
 class DoesNotApply(Exception):
-    """The solver does not take this problem or law; the message says why."""
+    """An error of a solver that does not take a problem or law; the message says why."""
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """One solver made ready for one problem and law."""
+    """One solver, prepared for one problem and law."""
 
     run: Callable[[float, int], Any]
-    """From a residual to reach [m/s] and an iteration limit to a raw result; this is timed."""
+    """Function of the residual to reach [m/s] and an iteration limit that returns a raw result; it
+    is timed."""
     read: Callable[[Any], tuple[np.ndarray, int, bool]]
-    """λ (the problem's rows), the iterations, and whether a higher limit may get further."""
+    """Function of a raw result that returns λ (in the problem's rows), the iterations, and whether
+    a higher limit may lower the residual."""
     sharpen: tuple[float, ...] = (0.99, 0.5, 0.1)
-    """Factors on the tolerance, tried in turn: no criterion but ours is the common residual."""
+    """Factors on the tolerance, tried in turn, since only jaxccp's stopping criterion is the
+    residual by which all are compared."""
     by_limit: bool = False
-    """Whether it is stopped by the shortest limit that does, its criterion being of no use."""
+    """Whether the solver is stopped by the smallest sufficient iteration limit, because its own
+    criterion cannot be used."""
 
 
-def ours(name: str, item: NamedProblem, law: ccp.Law) -> Entrant:
+def jaxccp_entrant(name: str, item: NamedProblem, law: ccp.Law) -> Entrant:
     solver = ccp.SOLVERS[name]()
     problem = item.problem
     try:
-        chosen = solver.resolve(problem, law)
+        resolved = solver.resolve(problem, law)
     except ValueError as error:
         raise DoesNotApply(str(error)) from None
-    if problem.cones.mu.shape[0] and problem.cones.cone_type not in chosen.cone_types:
-        raise DoesNotApply(f"takes friction {' or '.join(chosen.cone_types)} only")
+    if problem.cones.mu.shape[0] and problem.cones.cone_type not in resolved.cone_types:
+        raise DoesNotApply(f"takes friction {' or '.join(resolved.cone_types)} only")
     if name in FACTORISING and _matrix(problem) > LARGEST_MATRIX:
         raise DoesNotApply(f"a dense matrix of {_matrix(problem)} rows is too large")
 
@@ -51,43 +55,48 @@ def ours(name: str, item: NamedProblem, law: ccp.Law) -> Entrant:
 
     def read(solution: ccp.Solution) -> tuple[np.ndarray, int, bool]:
         statistics = solution.statistics
-        more = int(statistics.status) == ccp.Status.MAX_ITERATIONS
-        return np.asarray(solution.lam), int(statistics.iterations), more
+        limited = int(statistics.status) == ccp.Status.MAX_ITERATIONS
+        return np.asarray(solution.lam), int(statistics.iterations), limited
 
     return Entrant(run, read)
 
 
 FACTORISING = ("admm", "dantzig", "newton")
 LARGEST_MATRIX = 4000
-"""Rows of the largest dense matrix that is tried; a gigabyte with its copies."""
+"""Rows of the largest dense matrix that is tried; it takes a gigabyte with its copies."""
 
 
 def _matrix(problem: ccp.Problem) -> int:
     return problem.delassus.factor_rows
 
 
-OTHERS = {
+EXTERNAL = {
     "clarabel": "interior_point",
     "pinocchio-admm": "pinocchio_admm",
     "pinocchio-pgs": "pinocchio_pgs",
     "numba-apgd": "numba_apgd",
     "numba-gauss-seidel": "numba_gauss_seidel",
 }
-"""The module of each, whose ``prepare`` makes its entrant."""
+"""Module of each external solver, whose ``prepare`` returns its entrant."""
 
-NAMES = (*ccp.SOLVERS, *OTHERS)
+NAMES = (*ccp.SOLVERS, *EXTERNAL)
 
 
 def prepare(name: str, item: NamedProblem, law: ccp.Law) -> Entrant:
-    """The solver called ``name``, ready for a problem.
+    """Return the solver called ``name``, prepared for a problem.
+
+    Args:
+        name: one of :data:`NAMES`.
+        item: recorded problem.
+        law: contact law.
 
     Raises:
         DoesNotApply: it does not take the problem or the law, or is not installed.
     """
     if name in ccp.SOLVERS:
-        return ours(name, item, law)
+        return jaxccp_entrant(name, item, law)
     try:
-        module = importlib.import_module(OTHERS[name])
+        module = importlib.import_module(EXTERNAL[name])
     except ModuleNotFoundError as error:
         raise DoesNotApply(f"{error.name} is not installed") from None
     return module.prepare(item, law)

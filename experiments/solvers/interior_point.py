@@ -1,4 +1,4 @@
-"""The convex law by clarabel, an interior-point solver in Rust (``pip install clarabel``)."""
+"""Solve the convex law by clarabel, an interior-point solver in Rust (``pip install clarabel``)."""
 
 import importlib
 from typing import Any
@@ -33,8 +33,8 @@ def prepare(item: NamedProblem, law: Law) -> Entrant:
     def read(result: Any) -> tuple[np.ndarray, int, bool]:
         solution, limit = result
         lam = jnp.asarray(unit * np.array(solution.x)[offset:])
-        more = solution.iterations >= limit
-        return np.asarray(problem.cones.project(lam)), solution.iterations, more
+        limited = solution.iterations >= limit
+        return np.asarray(problem.cones.project(lam)), solution.iterations, limited
 
     # Its residual falls with the root of its gap.
     return Entrant(run, read, sharpen=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8))
@@ -43,7 +43,8 @@ def prepare(item: NamedProblem, law: Law) -> Entrant:
 def _conic(
     problem: Problem, unit: float, speed: float
 ) -> tuple[Any, np.ndarray, Any, np.ndarray, list, int]:
-    """P, q, A, b, cones of min ½ xᵀPx + qᵀx, b − A x in the cones, and where λ begins in x.
+    """Return P, q, A, b and cones of min ½ xᵀPx + qᵀx with b − A x in the cones, and λ's offset in
+    x.
 
     Impulses are measured in ``unit`` [N·s] and velocities in ``speed`` [m/s], to suit absolute
     tolerances.
@@ -73,7 +74,7 @@ def _conic(
 
 
 def _constraints(problem: Problem, unit: float, s: int, n: int) -> tuple[Any, np.ndarray, list]:
-    """b − A λ in a product of cones."""
+    """Return A, b and the cones such that b − A λ lies in a product of cones."""
     lo, hi = np.asarray(problem.cones.lo) / unit, np.asarray(problem.cones.hi) / unit
     mu = np.asarray(problem.cones.mu)
     eye = sparse.identity(n, format="csr")

@@ -1,4 +1,4 @@
-"""The Delassus matrix of a problem outside JAX: sparse, and by blocks of three rows."""
+"""Assemble the Delassus matrix of a problem outside JAX: sparse, and by blocks of three rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ sparse: Any = _sparse_library  # matrices and arrays, which the stubs tell apart
 
 
 def factor(operator: BodyDelassus) -> Any:
-    """W with N = W Wᵀ + diag(E), rows × 6 bodies."""
+    """Return W with N = W Wᵀ + diag(E), whose size is rows × 6 bodies."""
     rows = np.concatenate(
         [np.asarray(operator.scalar_rows), np.asarray(operator.contact_rows).reshape(-1, 12)]
     )
@@ -29,7 +29,7 @@ def factor(operator: BodyDelassus) -> Any:
 
 
 def matrix(problem: Problem) -> Any:
-    """N as CSR."""
+    """Return the Delassus matrix N in CSR format."""
     operator = problem.delassus
     if isinstance(operator, BodyDelassus):
         root = factor(operator)
@@ -44,31 +44,32 @@ def matrix(problem: Problem) -> Any:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A problem of b blocks of three rows: the contacts, then the scalar rows with two rows of
-    zeros each, which stay at zero."""
+    """A problem of b blocks of three rows: the contacts, then the scalar rows, each padded with two
+    rows of zeros that stay at zero."""
 
     data: np.ndarray
-    """(e, 3, 3) non-zero blocks of N by rows of blocks."""
+    """Non-zero blocks of N by rows of blocks (e, 3, 3)."""
     column: np.ndarray
-    """(e,)"""
+    """Column of each non-zero block (e,)."""
     first: np.ndarray
-    """(b + 1,) where each row of blocks begins."""
+    """Index of the first block of each row of blocks (b + 1,)."""
     diagonal: np.ndarray
-    """(b, 3, 3)"""
+    """Diagonal blocks of N (b, 3, 3)."""
     rho: np.ndarray
-    """(b,) step sizes of the residual [kg]."""
+    """Step sizes of the residual (b,) [kg]."""
     r: np.ndarray
-    """(b, 3)"""
+    """Velocities without impulses, by blocks (b, 3) [m/s]."""
     mu: np.ndarray
-    """(c,) of the contacts."""
+    """Friction coefficients of the contacts (c,)."""
     lo: np.ndarray
-    """(s,) bounds of the scalar rows."""
+    """Lower bounds of the scalar rows (s,)."""
     hi: np.ndarray
+    """Upper bounds of the scalar rows (s,)."""
     place: np.ndarray
-    """(n,) position of each row of the problem among the 3 b."""
+    """Position of each row of the problem among the 3 b rows (n,)."""
 
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What a compiled loop takes."""
+        """Return the arrays in the order of the arguments of a compiled loop."""
         return (
             self.data,
             self.column,
@@ -91,8 +92,8 @@ def blocks(problem: Problem) -> Blocks:
     padded.sort_indices()
     row = np.repeat(np.arange(s + c), np.diff(padded.indptr))
     diagonal = np.zeros((s + c, 3, 3))
-    own = row == padded.indices
-    diagonal[row[own]] = padded.data[own]
+    on_diagonal = row == padded.indices
+    diagonal[row[on_diagonal]] = padded.data[on_diagonal]
     rho = np.ones(3 * (s + c))
     rho[place] = np.asarray(problem.step_sizes())
     return Blocks(

@@ -1,8 +1,8 @@
-"""Accelerated projected gradient descent in numba (``pip install numba``), both laws.
+"""Solve both laws by accelerated projected gradient descent in numba (``pip install numba``).
 
 Mazhar et al., ACM TOG 34(3), 2015, with one scale per contact and the line search on the step
-itself; De Saxcé's shift is renewed whenever the convex problem of the moment is solved five times
-better than Coulomb's law.
+itself; De Saxcé's shift is updated whenever the residual of the current convex problem is at
+most a fifth of that of Coulomb's law.
 """
 
 from typing import Any
@@ -96,13 +96,13 @@ def apgd(data, column, first, diagonal, rho, r, mu, lo, hi, ncp, tolerance, limi
 
 
 def prepare(item: NamedProblem, law: Law) -> Entrant:
-    there = blocks(item.problem)
+    problem = blocks(item.problem)
 
     def run(tolerance: float, limit: int) -> Any:
-        return apgd(*there.arrays(), law == "ncp", tolerance, limit)
+        return apgd(*problem.arrays(), law == "ncp", tolerance, limit)
 
     def read(result: Any) -> tuple[np.ndarray, int, bool]:
-        x, products, more = result
-        return x.reshape(-1)[there.place], products, more
+        x, products, limited = result
+        return x.reshape(-1)[problem.place], products, limited
 
     return Entrant(run, read)

@@ -1,4 +1,4 @@
-"""What both numba solvers share: projection, velocities and residual of blocks of three rows."""
+"""Provide projection, velocities and residual of blocks of three rows for both numba solvers."""
 
 import importlib
 from typing import Any
@@ -10,7 +10,16 @@ numba: Any = importlib.import_module("numba")
 
 @numba.njit(inline="always")
 def project(b, z, mu, lo, hi, out):
-    """Π_K of block b: the contacts' cones first, then boxes on the first of three rows."""
+    """Write the projection of z on the cone or box of block b to ``out``.
+
+    Args:
+        b: index of the block: contacts first, then scalar rows.
+        z: impulse of the block (3,).
+        mu: friction coefficients of the contacts.
+        lo: lower bounds of the scalar rows, each the first of three rows.
+        hi: upper bounds of the scalar rows.
+        out: projected impulse (3,).
+    """
     if b >= len(mu):
         out[0] = min(max(z[0], lo[b - len(mu)]), hi[b - len(mu)])
         out[1] = out[2] = 0.0
@@ -22,15 +31,25 @@ def project(b, z, mu, lo, hi, out):
     elif m * length <= -z[0]:
         out[:] = 0.0
     else:
-        along = (z[0] + m * length) / (1.0 + m * m)
-        out[0] = along
-        out[1] = m * along / length * z[1] if length > 0 else 0.0
-        out[2] = m * along / length * z[2] if length > 0 else 0.0
+        normal = (z[0] + m * length) / (1.0 + m * m)
+        out[0] = normal
+        out[1] = m * normal / length * z[1] if length > 0 else 0.0
+        out[2] = m * normal / length * z[2] if length > 0 else 0.0
 
 
 @numba.njit(inline="always")
 def velocity(b, x, data, column, first, r, u):
-    """u = (N λ + r) of block b."""
+    """Write the velocity N λ + r of block b to ``u``.
+
+    Args:
+        b: index of the block.
+        x: impulses λ by blocks (b, 3).
+        data: non-zero blocks of N.
+        column: column of each non-zero block.
+        first: index of the first block of each row of blocks.
+        r: velocities without impulses (b, 3).
+        u: velocity of the block (3,).
+    """
     u0, u1, u2 = r[b, 0], r[b, 1], r[b, 2]
     for e in range(first[b], first[b + 1]):
         block, y = data[e], x[column[e]]
@@ -42,7 +61,14 @@ def velocity(b, x, data, column, first, r, u):
 
 @numba.njit(inline="always")
 def de_saxce(b, u, mu, ncp):
-    """Under Coulomb's law, μ ‖u_t‖ of block b."""
+    """Return De Saxcé's shift μ ‖u_t‖ of block b under Coulomb's law, and 0 otherwise.
+
+    Args:
+        b: index of the block.
+        u: velocity of the block (3,).
+        mu: friction coefficients of the contacts.
+        ncp: whether the law is Coulomb's.
+    """
     if ncp and b < len(mu):
         return mu[b] * np.sqrt(u[1] * u[1] + u[2] * u[2])
     return 0.0
@@ -50,7 +76,17 @@ def de_saxce(b, u, mu, ncp):
 
 @numba.njit
 def residual(x, u, rho, mu, lo, hi, ncp):
-    """max ‖λ_c − Π_K(λ_c − ρ_c ũ_c)‖ / ρ_c with the velocities given."""
+    """Return the residual max ‖λ_c − Π_K(λ_c − ρ_c ũ_c)‖ / ρ_c for known velocities.
+
+    Args:
+        x: impulses λ by blocks (b, 3).
+        u: velocities by blocks (b, 3).
+        rho: step sizes ρ (b,).
+        mu: friction coefficients of the contacts.
+        lo: lower bounds of the scalar rows.
+        hi: upper bounds of the scalar rows.
+        ncp: whether the law is Coulomb's.
+    """
     worst = 0.0
     z, p = np.empty(3), np.empty(3)
     for b in range(len(rho)):

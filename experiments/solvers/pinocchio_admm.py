@@ -1,6 +1,7 @@
-"""Pinocchio's ADMM contact solver with its best settings (Carpentier et al., RSS 2024).
+"""Solve with Pinocchio's ADMM contact solver at its best settings (Carpentier et al., RSS 2024).
 
-Spectral rule, Anderson acceleration and a short Lanczos run: its defaults are many times slower.
+They are the spectral rule, Anderson acceleration and a short Lanczos run; its defaults are many
+times slower.
 """
 
 from typing import Any
@@ -17,9 +18,9 @@ DENSE = 0.3
 
 
 def prepare(item: NamedProblem, law: Law) -> Entrant:
-    there = translate(item)
-    share = there.n.nnz / max(there.n.shape[0], 1) ** 2
-    dense = there.n.toarray() if share > DENSE else None
+    translated = translate(item)
+    share = translated.n.nnz / max(translated.n.shape[0], 1) ** 2
+    dense = translated.n.toarray() if share > DENSE else None
 
     def run(tolerance: float, limit: int) -> Any:
         settings = pin.ADMMSolverSettings()
@@ -32,17 +33,17 @@ def prepare(item: NamedProblem, law: Law) -> Entrant:
         settings.absolute_complementarity_tol = tolerance / item.scale
         settings.relative_feasibility_tol = settings.relative_complementarity_tol = 0.0
         if dense is None:
-            operator = pin.DelassusOperatorSparse(there.n)
+            operator = pin.DelassusOperatorSparse(translated.n)
         else:
             operator = pin.DelassusOperatorDense(dense)
         result = pin.ADMMSolverResult()
         pin.ADMMConstraintSolver().solve(
-            operator, there.g, there.models, there.datas, settings, result
+            operator, translated.g, translated.models, translated.datas, settings, result
         )
         return result
 
     def read(result: Any) -> tuple[np.ndarray, int, bool]:
-        lam = there.multipliers(result.retrieveConstraintImpulses())
+        lam = translated.multipliers(result.retrieveConstraintImpulses())
         return lam, result.iterations, not result.converged
 
     return Entrant(run, read, sharpen=(10.0, 3.0, 1.0, 0.3, 0.1, 1e-2, 1e-3, 1e-4))

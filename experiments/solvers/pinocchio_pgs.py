@@ -1,7 +1,8 @@
-"""Pinocchio's projected Gauss–Seidel contact solver: Coulomb's law, normal before tangents.
+"""Solve Coulomb's law with Pinocchio's projected Gauss–Seidel solver, normal before tangents.
 
-Its criterion looks at each block right after that block's own update, so it says nothing of the
-others; the solver is therefore stopped by the shortest iteration limit that does.
+Its criterion is evaluated for each block right after the update of that block, before later updates
+change it, so it does not bound the residual; the solver is therefore stopped by the smallest
+sufficient iteration limit.
 """
 
 from typing import Any
@@ -19,8 +20,8 @@ def prepare(item: NamedProblem, law: Law) -> Entrant:
         raise DoesNotApply("solves Coulomb's law whatever it is asked for")
     if item.problem.cones.rows > LARGEST_MATRIX:
         raise DoesNotApply("takes dense matrices only")
-    there = translate(item)
-    operator = pin.DelassusOperatorDense(there.n.toarray())
+    translated = translate(item)
+    operator = pin.DelassusOperatorDense(translated.n.toarray())
 
     def run(tolerance: float, limit: int) -> Any:
         settings = pin.PGSSolverSettings()
@@ -30,12 +31,12 @@ def prepare(item: NamedProblem, law: Law) -> Entrant:
         settings.relative_feasibility_tol = settings.relative_complementarity_tol = 0.0
         result = pin.PGSSolverResult()
         pin.PGSConstraintSolver().solve(
-            operator, there.g, there.models, there.datas, settings, result
+            operator, translated.g, translated.models, translated.datas, settings, result
         )
         return result
 
     def read(result: Any) -> tuple[np.ndarray, int, bool]:
-        lam = there.multipliers(result.retrieveConstraintImpulses())
+        lam = translated.multipliers(result.retrieveConstraintImpulses())
         return lam, result.iterations, not result.converged
 
     return Entrant(run, read, sharpen=(1.0,), by_limit=True)

@@ -1,9 +1,9 @@
-"""A problem in the terms of Pinocchio's constraint solvers (``pip install pin``, 4.1 or newer).
+"""Translate a problem for Pinocchio's constraint solvers (``pip install pin``, 4.1 or newer).
 
 Pinocchio's rows of a contact are tangent, tangent, normal. A scalar equality is a row of an anchor
-of three, a one-sided row the normal of a contact without friction; the rows that are missing are
+of three, a one-sided row the normal of a contact without friction; the additional rows are
 uncoupled and stay at zero. λ and u are measured in units in which the velocities and the mean of
-N's diagonal are about one, since its tolerances and penalties are absolute.
+N's diagonal are about one, since Pinocchio's tolerances and penalties are absolute.
 """
 
 import importlib
@@ -23,12 +23,12 @@ pin: Any = importlib.import_module("pinocchio")
 @dataclass(frozen=True)
 class Translated:
     n: Any
-    """N, CSC."""
+    """Delassus matrix N in CSC format."""
     g: np.ndarray
     models: Any
     datas: Any
     multipliers: Callable[[np.ndarray], np.ndarray]
-    """From Pinocchio's impulses to λ."""
+    """Function that converts Pinocchio's impulses to λ."""
 
 
 def translate(item: NamedProblem) -> Translated:
@@ -59,12 +59,12 @@ def translate(item: NamedProblem) -> Translated:
     models, datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
     for friction in [None] * anchors + list(normals):
         if friction is None:
-            one = pin.PointAnchorConstraintModel(model)
+            constraint = pin.PointAnchorConstraintModel(model)
         else:
-            one = pin.PointContactConstraintModel(model)
-            one.setFriction(float(friction))
-        one.setCompliance(np.zeros(3))
-        models.append(pin.ConstraintModel(one))
+            constraint = pin.PointContactConstraintModel(model)
+            constraint.setFriction(float(friction))
+        constraint.setCompliance(np.zeros(3))
+        models.append(pin.ConstraintModel(constraint))
         datas.append(models[len(models) - 1].createData())
     g = np.asarray(spread @ np.asarray(item.problem.r)) / item.scale
     return Translated(

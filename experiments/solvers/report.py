@@ -1,4 +1,4 @@
-"""results.md and profiles.png from the outcomes."""
+"""Write results.md and profiles.png from the outcomes."""
 
 import os
 import platform
@@ -13,14 +13,15 @@ from run import ACCURACIES, LAWS, Outcome
 from jaxccp.ccp import SOLVERS
 
 STIFF = 100.0
-"""Mass ratio from which a problem counts as stiff."""
+"""Smallest mass ratio of a problem that counts as stiff."""
 FIRST_ORDER = (
     "apgd", "bb", "pjacobi", "psor", "sipgs", "numba-apgd", "numba-gauss-seidel", "pinocchio-pgs",
 )  # fmt: skip
 TITLES = {"ccp": "The convex law", "ncp": "Coulomb's law"}
 
 Times = dict[str, dict[str, float]]
-"""Seconds by solver and problem, inf where not solved; what a solver does not take is left out."""
+"""Times by solver and problem [s], inf where not solved; problems that a solver does not take are
+left out."""
 
 
 def times(rows: list[Outcome], law: str, accuracy: float) -> Times:
@@ -33,7 +34,7 @@ def times(rows: list[Outcome], law: str, accuracy: float) -> Times:
 
 
 def best(table: Times, but: str = "") -> dict[str, float]:
-    """The shortest time of each problem that some solver, other than ``but``, solved."""
+    """Return the shortest time of each problem that some solver, other than ``but``, solved [s]."""
     shortest: dict[str, float] = {}
     for solver, row in table.items():
         for problem, seconds in row.items():
@@ -43,7 +44,7 @@ def best(table: Times, but: str = "") -> dict[str, float]:
 
 
 def overview(rows: list[Outcome], law: str) -> str:
-    """A line per solver."""
+    """Return a table with a line for each solver."""
     tables = [times(rows, law, accuracy) for accuracy in ACCURACIES]
     middle = tables[1]
     fastest = best(middle)
@@ -63,7 +64,7 @@ def overview(rows: list[Outcome], law: str) -> str:
             medians.append(_number(1e3 * float(np.median(values)), "–"))
         ratios = np.array([mine[p] / t for p, t in fastest.items() if p in mine])
         hard = np.array([mine[p] / t for p, t in fastest.items() if p in mine and p in stiff])
-        own = [row for row in rows if (row.law, row.solver) == (law, name) and row.compile > 0]
+        outcomes = [row for row in rows if (row.law, row.solver) == (law, name) and row.compile > 0]
         lines.append(
             f"| {name} | {len(mine)} | {' / '.join(shares)} | {' / '.join(medians)} "
             f"| {_number(float(np.median(ratios))) if len(ratios) else '–'} "
@@ -71,8 +72,8 @@ def overview(rows: list[Outcome], law: str) -> str:
             f"| {100 * np.mean(ratios <= 2) if len(ratios) else 0:.0f} "
             f"| {np.isfinite(hard).sum()} of {len(hard)} "
             f"| {_number(float(np.median(hard))) if len(hard) else '–'} "
-            f"| {1e3 * np.median([row.idle for row in own]) if own else np.nan:.2g} "
-            f"| {np.median([row.compile for row in own]) if own else np.nan:.1f} |"
+            f"| {1e3 * np.median([row.idle for row in outcomes]) if outcomes else np.nan:.2g} "
+            f"| {np.median([row.compile for row in outcomes]) if outcomes else np.nan:.1f} |"
         )
     return "\n".join(lines)
 
@@ -82,13 +83,14 @@ def _number(x: float, otherwise: str = "not solved") -> str:
 
 
 def auto_against(rows: list[Outcome], law: str) -> str:
-    """What is asked of ``auto``: to be the fastest on the median problem, seldom far behind."""
+    """Return a table of the time of ``auto`` over that of the fastest other solver; it should be
+    fastest on the median problem and seldom much slower."""
     table = times(rows, law, 1e-6)
-    mine, others = table.get("auto", {}), best(table, but="auto")
-    common = [p for p in mine if p in others or np.isfinite(mine[p])]
+    mine, fastest_others = table.get("auto", {}), best(table, but="auto")
+    common = [p for p in mine if p in fastest_others or np.isfinite(mine[p])]
     if not common:
         return "No outcome of `auto`."
-    ratios = np.array([mine[p] / others.get(p, np.inf) for p in common])
+    ratios = np.array([mine[p] / fastest_others.get(p, np.inf) for p in common])
     ratios = np.where(np.isnan(ratios), np.inf, ratios)
     rivals = [
         {p: t for p, t in table.get(name, {}).items()} for name in table if name not in SOLVERS
@@ -122,7 +124,14 @@ def _summary(ratios: np.ndarray) -> str:
 
 
 def stiff_against(rows: list[Outcome], law: str, cap: float) -> str:
-    """Time of the first-order methods over that of ``auto`` where masses differ much."""
+    """Return a table of the time of the first-order methods over that of ``auto`` on stiff
+    problems.
+
+    Args:
+        rows: outcomes.
+        law: contact law, ``ccp`` or ``ncp``.
+        cap: longest time of a solve [s].
+    """
     table = times(rows, law, 1e-6)
     mine = table.get("auto", {})
     run = {(row.solver, row.problem) for row in rows if row.law == law}
@@ -137,45 +146,47 @@ def stiff_against(rows: list[Outcome], law: str, cap: float) -> str:
     for problem, masses in sorted(ratio.items(), key=lambda item: item[1]):
         if problem not in mine:
             continue
-        own = mine[problem]
+        auto_time = mine[problem]
         cells = []
         for name in names:
-            other = table[name].get(problem)
-            if other is None:
+            seconds = table[name].get(problem)
+            if seconds is None:
                 cells.append("does not apply" if (name, problem) in run else "not run")
-            elif np.isfinite(other):
-                cells.append(f"{other / own:.3g} ×")
+            elif np.isfinite(seconds):
+                cells.append(f"{seconds / auto_time:.3g} ×")
             else:
-                cells.append(f"not solved, > {cap / own:.3g} ×" if np.isfinite(own) else "–")
-        milliseconds = f"{1e3 * own:.3g}" if np.isfinite(own) else "not solved"
+                cells.append(
+                    f"not solved, > {cap / auto_time:.3g} ×" if np.isfinite(auto_time) else "–"
+                )
+        milliseconds = f"{1e3 * auto_time:.3g}" if np.isfinite(auto_time) else "not solved"
         lines.append(f"| {problem} | {masses:.3g} | {milliseconds} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def refusals(rows: list[Outcome]) -> str:
-    """Each solver's reasons, once each, with the number of problems and laws."""
-    found: dict[tuple[str, str], set[str]] = {}
+    """Return a list of each solver's reasons for refusing, with the number of problems and laws."""
+    reasons: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         if row.outcome == "refused":
             why = re.sub(r"\d+", "…", row.note)
-            found.setdefault((row.solver, why), set()).add(f"{row.problem} {row.law}")
-    lines = [f"- {name}, {len(who)} times: {why}" for (name, why), who in sorted(found.items())]
+            reasons.setdefault((row.solver, why), set()).add(f"{row.problem} {row.law}")
+    lines = [f"- {name}, {len(who)} times: {why}" for (name, why), who in sorted(reasons.items())]
     return "\n".join(lines) or "- nothing"
 
 
 def profiles(rows: list[Outcome]) -> Figure:
-    """Performance profiles: Dolan & Moré, Math. Program. 91 (2002)."""
+    """Draw performance profiles: Dolan & Moré, Math. Program. 91 (2002)."""
     figure = Figure(figsize=(14.0, 8.0), dpi=100, layout="constrained")
     axes = figure.subplots(len(LAWS), len(ACCURACIES), sharex=True, sharey=True)
-    taken = {row.solver for row in rows if row.outcome != "refused"}
-    own = [name for name in SOLVERS if name in taken]
-    others = sorted(taken - set(own))
+    applicable = {row.solver for row in rows if row.outcome != "refused"}
+    native = [name for name in SOLVERS if name in applicable]
+    external = sorted(applicable - set(native))
     handles = {}
     for line, law in zip(axes, LAWS, strict=True):
         for ax, accuracy in zip(line, ACCURACIES, strict=True):
             table = times(rows, law, accuracy)
             fastest = best(table)
-            for i, name in [*enumerate(own), *enumerate(others)]:
+            for i, name in [*enumerate(native), *enumerate(external)]:
                 if name not in table or not fastest:
                     continue
                 ratios = np.sort([table[name].get(p, np.inf) / t for p, t in fastest.items()])
@@ -204,8 +215,8 @@ def profiles(rows: list[Outcome]) -> Figure:
     for ax in axes[-1]:
         ax.set_xlabel("time / fastest time")
     figure.legend(
-        [handles[name] for name in own + others if name in handles],
-        [name for name in own + others if name in handles],
+        [handles[name] for name in native + external if name in handles],
+        [name for name in native + external if name in handles],
         loc="outside right center",
         frameon=False,
     )
@@ -213,7 +224,8 @@ def profiles(rows: list[Outcome]) -> Figure:
 
 
 def complete(rows: list[Outcome]) -> list[Outcome]:
-    """Without the problems that a run which ended early has not shown to every solver."""
+    """Return the outcomes without problems that an interrupted run has not given to every
+    solver."""
     solvers = {row.solver for row in rows}
     shown: dict[tuple[str, str], set[str]] = {}
     for row in rows:
@@ -240,14 +252,14 @@ Stiff problems, mass ratio {STIFF:g} and more: time to 1e-6 over that of `auto`.
         f"{platform.machine()}, {os.cpu_count()} cores of which one is used, jax {jax.__version__}"
     )
     notes = folder / "notes.md"
-    said = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
+    remarks = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (folder / "results.md").write_text(
         f"""# Solvers on {count} recorded contact problems
 
 `python experiments/solvers/run.py PROBLEMS_DIR` · float64, cold starts, at most {cap:g} s a solve,
 processor time on one core, the best of three, compilation apart · {machine}
 
-{said}![performance profiles](profiles.png)
+{remarks}![performance profiles](profiles.png)
 
 Solid: ours; dashed: clarabel, Pinocchio, and plain loops in numba. Shares are of the problems that
 a solver takes, in the picture of those that any solver solved. *Idle* is a call of a solver that

@@ -1,19 +1,21 @@
-"""Every solver on recorded contact problems: processor time to an accuracy, compilation apart.
+"""Measure the processor time of every solver to an accuracy on recorded contact problems.
 
     python experiments/solvers/run.py PROBLEMS_DIR [--minutes 60] [--cap 1] [--solvers auto,psor]
 
 PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders. Each solver is timed
 on each problem, in float64 and from a cold start, to relative residuals of 1e-3, 1e-6 and 1e-9 (max
-over contacts over max‖r_c‖, computed outside all of them) under both laws. Next to ours: clarabel,
-Pinocchio's ADMM and PGS, and a Gauss–Seidel and an APGD in numba. Those not installed are left out:
+over contacts over max‖r_c‖, computed outside all of them) under both laws. Solvers are jaxccp's,
+clarabel, Pinocchio's ADMM and PGS, and a Gauss–Seidel and an APGD in numba. Those not installed are
+left out:
 
     pip install clarabel pin numba
 
-Times are processor time on one core (``time.process_time``), the best of three, from the problem in
-a solver's own data structures to its multipliers. A solve may take ``--cap`` seconds; what takes
-longer is ended and has failed. Outcomes go to results.csv beside this file as they come; a run goes
-on where the last one stopped, be it for ``--minutes`` (``--afresh`` begins anew). In the end, or
-with ``--report`` alone, results.md and profiles.png are made from it and the remarks of notes.md.
+Times are processor time on one core (``time.process_time``), the best of three, without
+compilation, from the problem in a solver's data structures to its multipliers. A solve may take
+``--cap`` seconds; one that takes longer is ended and counts as failed. Outcomes are added to
+results.csv in this folder one by one; a run of ``--minutes`` continues where the last one stopped
+(``--afresh`` starts again). At the end, or with ``--report`` alone, results.md and profiles.png are
+made from it and the remarks of notes.md.
 """
 
 import argparse
@@ -30,13 +32,14 @@ from typing import get_type_hints
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 ACCURACIES = (1e-3, 1e-6, 1e-9)
 LAWS = ("ccp", "ncp")
 COMPILE = 180.0
-"""Seconds that reading, preparing and compiling may take."""
+"""Longest time of reading, preparing and compiling [s]."""
 TRIES = 12.0
-"""Caps that the search for an outcome may take: growing limits, sharper tolerances, repeats."""
+"""Longest time of the search for an outcome, in caps: growing limits, sharper tolerances,
+repeats."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +53,16 @@ class Outcome:
     solver: str
     accuracy: float
     outcome: str
-    """solved, failed (not in time, or not at all), or refused (does not apply)."""
+    """Result: solved, failed (not in time, or not at all), or refused (does not apply)."""
     seconds: float
-    """Processor time; inf unless solved."""
+    """Processor time [s]; inf unless solved."""
     iterations: int
     residual: float
-    """Relative, of what came back."""
+    """Relative residual of the returned impulses."""
     idle: float
     """Processor time of a call without iterations [s]."""
     compile: float
-    """[s]"""
+    """Time of compilation [s]."""
     note: str
 
 
@@ -75,46 +78,47 @@ class Recorded:
 
 
 def recorded(folder: Path) -> list[Recorded]:
-    """The problems in an order in which any beginning is a sample of all."""
-    found = []
+    """Return the problems in an order in which the first ones are a sample of all."""
+    problems = []
     for path in sorted(folder.rglob("*.npz")):
         with np.load(path) as file:
             rolling = "mode" in file and np.any(file["mode"] > 4)
             if "layout" in file and not rolling:
                 rows = len(file["mode"] if "mode" in file else file["q"])
-                found.append(Recorded(path.stem, path, rows, mass_ratio(file)))
+                problems.append(Recorded(path.stem, path, rows, mass_ratio(file)))
             else:
                 print(f"left out: {path.name}{', rolling friction' if rolling else ''}")
-    random.Random(0).shuffle(found)
-    return found
+    random.Random(0).shuffle(problems)
+    return problems
 
 
 def mass_ratio(file: np.lib.npyio.NpzFile) -> float:
-    """Largest over smallest mass of what moves; where masses are unknown, of trace(N_cc)."""
+    """Return the largest over the smallest mass of moving bodies; where masses are unknown, that of
+    trace(N_cc)."""
     if "Minv_blocks" in file:
         weights = np.trace(file["Minv_blocks"][:, :3, :3], axis1=1, axis2=2)
     else:
         row = np.repeat(np.arange(len(file["q"])), np.diff(file["W_indptr"]))
-        own = row == file["W_indices"]
+        on_diagonal = row == file["W_indices"]
         diagonal = np.zeros(len(file["q"]))
-        np.add.at(diagonal, row[own], file["W_data"][own])
+        np.add.at(diagonal, row[on_diagonal], file["W_data"][on_diagonal])
         weights = diagonal.reshape(-1, 3).sum(axis=1)
     weights = weights[weights > 0]
     return float(weights.max() / weights.min()) if len(weights) else 1.0
 
 
 class Worker:
-    """A process that measures; begun again after it had to be ended."""
+    """A process that measures; it is restarted after it had to be ended."""
 
     def __init__(self) -> None:
         self.context = multiprocessing.get_context("spawn")
         self.start()
 
     def start(self) -> None:
-        self.connection, other = self.context.Pipe()
-        self.process = self.context.Process(target=_serve, args=(other,), daemon=True)
+        self.connection, remote = self.context.Pipe()
+        self.process = self.context.Process(target=_serve, args=(remote,), daemon=True)
         self.process.start()
-        other.close()
+        remote.close()
 
     def end(self) -> None:
         self.process.kill()
@@ -122,7 +126,13 @@ class Worker:
         self.connection.close()
 
     def messages(self, task: tuple, cap: float, until: float) -> Iterator[tuple]:
-        """What the process reports; ("ended", why) where it took too long or died."""
+        """Yield the messages of the process, or ("ended", why) where it took too long or died.
+
+        Args:
+            task: path, law, solver, accuracies and cap, as :func:`worker.serve` takes them.
+            cap: longest time of a solve [s].
+            until: end of the run, by ``time.monotonic`` [s].
+        """
         self.connection.send(task)
         allowed = COMPILE
         while True:
@@ -154,7 +164,16 @@ def _serve(connection: Connection) -> None:
 def measure(
     worker: Worker, problem: Recorded, law: str, solver: str, cap: float, until: float
 ) -> list[Outcome]:
-    """One outcome per accuracy; none where the whole run's time was over before the end."""
+    """Return one outcome per accuracy, or none where the time of the run was over before the end.
+
+    Args:
+        worker: process that measures.
+        problem: recorded problem.
+        law: contact law, ``ccp`` or ``ncp``.
+        solver: name of the solver.
+        cap: longest time of a solve [s].
+        until: end of the run, by ``time.monotonic`` [s].
+    """
     rows: list[Outcome] = []
     idle = compiled = 0.0
 
@@ -204,7 +223,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=12_000, help="of the largest problem")
     parser.add_argument("--afresh", action="store_true", help="forget results.csv")
     parser.add_argument("--report", action="store_true", help="only results.md and profiles.png")
-    parser.add_argument("--out", type=Path, default=HERE, help="where the results go")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="where the results go")
     arguments = parser.parse_args()
     path = arguments.out / "results.csv"
     if not arguments.report:

@@ -1,4 +1,4 @@
-"""One solver on one problem after another, in a process of its own that may be ended."""
+"""Run one solver on one problem after another, in a separate process that can be killed."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-# One thread for everybody, so that CPU time is what one core needs.
+# One thread for all libraries, so that CPU time is what one core needs.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -28,12 +28,12 @@ from jaxccp.io import InputError, NamedProblem, read_problem  # noqa: E402
 
 REPEATS = 3
 WORTHWHILE = 0.02
-"""Seconds that repeats of a short solve may fill."""
+"""Time that repeats of a short solve may fill [s]."""
 FIRST_LIMIT = 1
 STEEPER = 10
-"""Factor on the iteration limit from try to try; 2 where the shortest limit is sought."""
+"""Factor on the iteration limit from one try to the next; 2 where the smallest limit is sought."""
 GRADUAL = 1.1
-"""Precision to which the shortest limit is sought for solvers stopped by it."""
+"""Ratio to which the smallest limit is bracketed, for solvers that are stopped by it."""
 
 
 def serve(connection: Connection) -> None:
@@ -63,7 +63,8 @@ def loaded(path: Path) -> NamedProblem:
 
 @lru_cache(maxsize=2)
 def judge(path: Path, law: ccp.Law) -> Callable[[np.ndarray], float]:
-    """The worst residual of λ relative to max‖r_c‖, by code that no solver runs."""
+    """Return a function of λ that returns its worst residual relative to max‖r_c‖, by code that no
+    solver uses."""
     item = loaded(path)
     program = jax.jit(lambda lam: jnp.max(ccp.residuals(item.problem, lam, law), initial=0.0))
     return lambda lam: float(program(jnp.asarray(lam))) / item.scale
@@ -94,28 +95,37 @@ def reached(
     limit: int,
     cap: float,
 ) -> tuple:
-    """The outcome for one accuracy: ever sharper tolerances, each with growing limits."""
+    """Return the outcome for one accuracy, from tighter and tighter tolerances with growing limits.
+
+    Args:
+        entrant: prepared solver.
+        judged: relative residual of λ.
+        accuracy: relative residual to reach.
+        scale: velocity that residuals are relative to [m/s].
+        limit: first iteration limit.
+        cap: longest time of a solve [s].
+    """
     worst, total = (float("inf"), 0), 0.0
     steeper = 2 if entrant.by_limit else STEEPER
     for factor in entrant.sharpen:
-        tolerance, now, below = factor * accuracy * scale, limit, 0
+        tolerance, current, below = factor * accuracy * scale, limit, 0
         while True:
-            raw, spent = clocked(entrant, tolerance, now)
+            raw, spent = clocked(entrant, tolerance, current)
             total += spent
-            lam, iterations, more = entrant.read(raw)
+            lam, iterations, limited = entrant.read(raw)
             error = judged(lam) if np.all(np.isfinite(lam)) else float("inf")
             if error <= accuracy:
                 if entrant.by_limit:
-                    now = iterations = shortest(entrant, judged, accuracy, below, now)
-                best = fastest(entrant, tolerance, now, spent)
+                    current = iterations = shortest(entrant, judged, accuracy, below, current)
+                best = fastest(entrant, tolerance, current, spent)
                 outcome = "solved" if best <= cap else "failed"
                 return outcome, accuracy, best, iterations, error
             worst = min(worst, (error, iterations))
-            ahead = min(steeper * now, int(now * (cap / max(spent, 1e-9))))
-            if not more or ahead < 1.2 * now or spent > cap:
+            ahead = min(steeper * current, int(current * (cap / max(spent, 1e-9))))
+            if not limited or ahead < 1.2 * current or spent > cap:
                 break
-            now, below = ahead, now
-        if total > 2 * cap or (more and spent > 0.5 * cap):
+            current, below = ahead, current
+        if total > 2 * cap or (limited and spent > 0.5 * cap):
             break
     return "failed", accuracy, total, worst[1], worst[0]
 
@@ -123,7 +133,15 @@ def reached(
 def shortest(
     entrant: Entrant, judged: Callable[[np.ndarray], float], accuracy: float, low: int, high: int
 ) -> int:
-    """The smallest limit that reaches the accuracy, by bisection between two limits."""
+    """Return the smallest limit that reaches the accuracy, by bisection between two limits.
+
+    Args:
+        entrant: prepared solver.
+        judged: relative residual of λ.
+        accuracy: relative residual to reach.
+        low: limit that is too low.
+        high: limit that is sufficient.
+    """
     while high > GRADUAL * low + 1:
         middle = (low + high) // 2
         lam, _, _ = entrant.read(entrant.run(0.0, middle))
@@ -135,14 +153,27 @@ def shortest(
 
 
 def clocked(entrant: Entrant, tolerance: float, limit: int) -> tuple[Any, float]:
-    """The result and the processor time it took [s]."""
+    """Return the raw result of a solve and its processor time [s].
+
+    Args:
+        entrant: prepared solver.
+        tolerance: tolerance of the solver [m/s].
+        limit: iteration limit.
+    """
     start = time.process_time()
     raw = entrant.run(tolerance, limit)
     return raw, time.process_time() - start
 
 
 def fastest(entrant: Entrant, tolerance: float, limit: int, best: float) -> float:
-    """Shortest of some runs, the one before them included [s]."""
+    """Return the shortest processor time of some runs, including the earlier time ``best`` [s].
+
+    Args:
+        entrant: prepared solver.
+        tolerance: tolerance of the solver [m/s].
+        limit: iteration limit.
+        best: time of an earlier run [s].
+    """
     until = time.perf_counter() + WORTHWHILE
     runs = 1
     while runs < REPEATS or time.perf_counter() < until:

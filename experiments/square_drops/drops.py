@@ -1,4 +1,4 @@
-"""Drops of the square: recordings of single impacts cut out of them, and the model."""
+"""Cut recordings of single impacts out of the drops of the square, and build its model."""
 
 from pathlib import Path
 
@@ -9,18 +9,18 @@ import jaxccp
 from jaxccp.identify import Recording, recording
 
 SIDE, MASS = 0.06, 0.05
-"""Length of a side [m] and mass [kg]; nothing depends on the mass, which is not known."""
+"""Length of a side [m] and mass [kg]; the mass is unknown, and no result depends on it."""
 GRAVITY = 9.81
 AXES = "x", "y", "theta"
 FIT = 6
-"""Samples of flight before and after an impact that its velocities are fitted to."""
+"""Number of samples of flight before and after an impact to which its velocities are fitted."""
 KICK = 0.35
-"""Change of the vertical velocity within a sample that tells an impact [m/s]."""
-NEAR = 6e-3
-"""Greatest distance of the lowest corner from the floor at the moment of an impact [m]."""
+"""Smallest change of the vertical velocity within a sample that counts as an impact [m/s]."""
+MAX_DISTANCE = 6e-3
+"""Largest distance of the lowest corner from the floor at the time of an impact [m]."""
 CLEAR = 0.02
-"""Least height of the second corner above the first one before an impact [m]: a lower one touches
-within the same sample."""
+"""Smallest height of the second corner above the lowest one before an impact [m]: a lower one
+touches within the same sample."""
 RIG = """<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><worldbody>
 <geom type="plane" size="2 1 .1" friction="{friction} 0 0"/>
 <body name="square"><joint name="x" type="slide" axis="1 0 0"/>
@@ -31,18 +31,18 @@ RIG = """<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><worldbo
 
 
 def rig(friction: float = 0.2, inertia: float = 1.0):
-    """Return the square over the floor.
+    """Return the model of the square over the floor.
 
     Args:
         friction: Coulomb's coefficient.
-        inertia: relative to that of a uniform square.
+        inertia: moment of inertia relative to that of a uniform square.
     """
     uniform = MASS * SIDE**2 / 6.0
     return jaxccp.load(RIG.format(friction=friction, mass=MASS, inertia=inertia * uniform))
 
 
 def read(path: Path) -> tuple[Float[np.ndarray, "n 200 3"], float]:
-    """Return the drops without jumps of the tracker, and the time between samples [s].
+    """Return the drops in which the tracker did not jump, and the time between samples [s].
 
     The marker's mounting angle and the floor's height are those at which the squares come to rest.
     """
@@ -65,16 +65,16 @@ def second_corner(theta: float) -> float:
 
 
 def cut(q: Float[np.ndarray, "n s 3"], dt: float) -> list[Recording]:
-    """Return single impacts with free flight of :data:`FIT` samples on both sides.
+    """Return recordings of single impacts with :data:`FIT` samples of free flight on both sides.
 
     Their velocities are those of parabolas fitted to the flights, at the middle of the samples
     between which the velocity jumps.
 
     Args:
-        q: poses.
+        q: poses of the drops.
         dt: time between samples [s].
     """
-    found = []
+    impacts = []
     for number, drop in enumerate(q):
         height = lowest(drop)
         kicks = np.flatnonzero(np.diff(drop[:, 1], 2) / dt > KICK) + 1
@@ -87,18 +87,21 @@ def cut(q: Float[np.ndarray, "n s 3"], dt: float) -> list[Recording]:
             )
             if len(group) > 2 or begin < 2 or end > len(drop) or crowded:
                 continue
-            if min(height[begin], height[end - 1]) < 1e-3 or height[begin:end].min() < -NEAR:
+            if (
+                min(height[begin], height[end - 1]) < 1e-3
+                or height[begin:end].min() < -MAX_DISTANCE
+            ):
                 continue
             moment = 0.5 * (first + last)
             before = flight(drop[begin : first + 1], np.arange(begin, first + 1) - moment, dt)
             after = flight(drop[last:end], np.arange(last, end) - moment, dt)
-            if abs(lowest(before[0])) > NEAR:
-                continue  # It met something else, or the tracker lost it.
+            if abs(lowest(before[0])) > MAX_DISTANCE:
+                continue  # It hit something else, or the tracker lost it.
             if second_corner(before[0][2]) < CLEAR:
                 continue
             rates = np.stack([before[1], after[1]])
             places = np.stack([before[0], after[0]])
-            found.append(
+            impacts.append(
                 recording(
                     np.array([0.0, dt]),
                     f"drop {number}, sample {group[0]}",
@@ -106,7 +109,7 @@ def cut(q: Float[np.ndarray, "n s 3"], dt: float) -> list[Recording]:
                     rate=dict(zip(AXES, rates.T, strict=True)),
                 )
             )
-    return found
+    return impacts
 
 
 def flight(q: np.ndarray, samples: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +117,7 @@ def flight(q: np.ndarray, samples: np.ndarray, dt: float) -> tuple[np.ndarray, n
 
     Args:
         q: poses of the samples.
-        samples: their numbers, relative to the moment that is asked for.
+        samples: numbers of the samples, relative to the time at which the result is wanted.
         dt: time between samples [s].
     """
     time = samples * dt

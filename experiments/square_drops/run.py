@@ -1,4 +1,4 @@
-"""Drops of a square: laws of its single impacts, and whole drops simulated with what they tell.
+"""Fit laws to single impacts of a dropped square, and simulate complete drops with them.
 
 python -m experiments.square_drops.run [DATA] [--repeats 3]
 python -m experiments.square_drops.run --evaluate params.json OTHER.npz
@@ -61,16 +61,16 @@ NOMINAL = {"restitution": 0.5, "friction": 0.3, "inertia": 1.0}
 
 
 def norms(evaluation) -> np.ndarray:
-    """Return the relative error of each impact."""
+    """Return the relative error of each impact, in the norm of kinetic energy."""
     return Impacts().noise * np.sqrt(np.sum(evaluation.windows**2, axis=1))
 
 
 def predicted(values: dict, drops: np.ndarray, dt: float) -> np.ndarray:
-    """Return drops simulated from their third samples [n s 3].
+    """Return drops simulated from their third samples [n s−3 3].
 
     Args:
         values: restitution, friction and inertia.
-        drops: poses [n s 3].
+        drops: measured poses [n s 3].
         dt: time between samples [s].
     """
     arm = rig(values["friction"], values["inertia"])
@@ -83,13 +83,13 @@ def predicted(values: dict, drops: np.ndarray, dt: float) -> np.ndarray:
     def fly(pose, rate):
         state = arm.layout.state(model, arm.state, pose, rate)
         _, path = rollout(model, state, stepper, SUBSTEPS * (drops.shape[1] - 3), every=SUBSTEPS)
-        return jax.vmap(lambda one: arm.layout.coordinates(model, one)[0])(path.state)
+        return jax.vmap(lambda state: arm.layout.coordinates(model, state)[0])(path.state)
 
     return np.asarray(jax.jit(jax.vmap(fly))(jnp.asarray(drops[:, 2]), jnp.asarray(rates)))
 
 
 def drop_errors(path: np.ndarray, drops: np.ndarray) -> dict[str, float]:
-    """Return mean errors over whole drops: position in sides, angle in degrees.
+    """Return mean errors over complete drops: position in sides, angle in degrees.
 
     Args:
         path: simulated poses from the fourth sample on [n s-3 3].
@@ -97,38 +97,38 @@ def drop_errors(path: np.ndarray, drops: np.ndarray) -> dict[str, float]:
     """
     error = path - drops[:, 3:]
     place = np.linalg.norm(error[..., :2], axis=-1) / SIDE
-    turn = np.degrees(np.abs(error[..., 2]))
+    angle = np.degrees(np.abs(error[..., 2]))
     return {
         "position": float(np.mean(place)),
         "position_median": float(np.median(place.mean(axis=1))),
-        "angle": float(np.mean(turn)),
-        "angle_median": float(np.median(turn.mean(axis=1))),
+        "angle": float(np.mean(angle)),
+        "angle_median": float(np.median(angle.mean(axis=1))),
     }
 
 
 def compare(impacts, repeats: int) -> list[dict]:
-    """Return errors of cross-validation and parameters of all laws.
+    """Return cross-validated errors and fitted parameters of all laws.
 
     Args:
         impacts: recordings of impacts.
-        repeats: partitions into folds, with the seeds 0, 1, …
+        repeats: number of partitions into folds, with the seeds 0, 1, …
     """
     rows = []
-    for name, (law, *chosen) in LAWS.items():
-        parameters = [PARAMETERS[one] for one in chosen]
+    for name, (law, *names) in LAWS.items():
+        parameters = [PARAMETERS[key] for key in names]
         problem = Problem(rig(), impacts, parameters, Impacts(law), METHOD)
         fit = problem.fit()
         folds = [problem.cross_validate(FOLDS, seed=seed).folds for seed in range(repeats)]
-        errors = np.array([np.concatenate([norms(one[0]) for one in fold]) for fold in folds])
-        values = dict(zip(chosen, fit.values.tolist(), strict=True))
-        half = dict(zip(chosen, fit.uncertainty.interval().tolist(), strict=True))
+        errors = np.array([np.concatenate([norms(key[0]) for key in fold]) for fold in folds])
+        values = dict(zip(names, fit.values.tolist(), strict=True))
+        half = dict(zip(names, fit.uncertainty.interval().tolist(), strict=True))
         rows.append({"name": name, "errors": errors, "values": values, "intervals": half})
         print(f"{name}: {errors.mean():.4f}", flush=True)
     return rows
 
 
 def show(title: str, errors: dict[str, float]) -> str:
-    """Return a row of the table of whole drops."""
+    """Return a row of the table of complete drops."""
     return (
         f"| {title} | {errors['position']:.2f} | {errors['position_median']:.2f} | "
         f"{errors['angle']:.0f} | {errors['angle_median']:.0f} |"
@@ -136,13 +136,13 @@ def show(title: str, errors: dict[str, float]) -> str:
 
 
 def write(rows: list[dict], drops: dict[str, dict], count: int, repeats: int) -> None:
-    """Write the tables.
+    """Write results.md with the tables of laws and of complete drops.
 
     Args:
-        rows: of the laws.
-        drops: errors of whole drops by what they were simulated with.
-        count: of impacts.
-        repeats: of cross-validation.
+        rows: results of the laws.
+        drops: errors of complete drops, by the parameters they were simulated with.
+        count: number of impacts.
+        repeats: repetitions of cross-validation.
     """
     lines = [
         "# Drops of a square",
@@ -215,30 +215,30 @@ def main() -> None:
     drops, dt = read(asked.data)
     if asked.evaluate:
         values = json.loads(asked.evaluate.read_text())
-        law, *chosen = LAWS[SIMULATED]
+        law, *law_parameters = LAWS[SIMULATED]
         case = Case(rig(), cut(drops, dt), Impacts(law))
-        predictor = Predictor(case, [PARAMETERS[one] for one in chosen])
-        names = [one.name for one in predictor.evaluator.parameters.scalars]
+        predictor = Predictor(case, [PARAMETERS[key] for key in law_parameters])
+        names = [key.name for key in predictor.evaluator.parameters.scalars]
         errors = norms(
-            predictor.evaluate({a: values[b] for a, b in zip(names, chosen, strict=True)})
+            predictor.evaluate({a: values[b] for a, b in zip(names, law_parameters, strict=True)})
         )
         print(f"impacts: err1 mean {errors.mean():.4f}, median {np.median(errors):.4f}")
         print(f"drops: {drop_errors(predicted(values, drops, dt), drops)}")
         return
     order = np.random.default_rng(0).permutation(len(drops))
-    held, fitted = drops[order[:HELD_OUT]], drops[order[HELD_OUT:]]
+    test_drops, fitted = drops[order[:HELD_OUT]], drops[order[HELD_OUT:]]
     impacts = cut(fitted, dt)
     rows = compare(impacts, asked.repeats)
     values = next(row["values"] for row in rows if row["name"] == SIMULATED)
     (FOLDER / "params.json").write_text(json.dumps(values, indent=1) + "\n")
     paths = {
-        "nominal": predicted(NOMINAL, held, dt),
-        "fitted": predicted(values, held, dt),
+        "nominal": predicted(NOMINAL, test_drops, dt),
+        "fitted": predicted(values, test_drops, dt),
     }
-    errors = {name: drop_errors(path, held) for name, path in paths.items()}
+    errors = {name: drop_errors(path, test_drops) for name, path in paths.items()}
     print(errors, flush=True)
     write(rows, errors, len(impacts), asked.repeats)
-    draw(held, paths, dt)
+    draw(test_drops, paths, dt)
 
 
 if __name__ == "__main__":

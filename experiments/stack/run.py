@@ -1,11 +1,11 @@
-"""Ten boxes with a heavy one on top, standing for two seconds: penetration, drift and cost.
+"""Measure penetration, drift and cost of ten boxes with a heavy one on top over two seconds.
 
     python experiments/stack/run.py
 
-Writes results.md and results.png beside this file, with MuJoCo on the aligned stack if it is
+Writes results.md and results.png to this folder, with MuJoCo on the aligned stack if it is
 installed. Nine boxes of 1 kg and a top of 1, 100 or
-1000 kg, exactly aligned or put down askew (random offsets and yaws, so that faces overlap in
-octagons and contacts are redundant by half). Time is the fastest of three rollouts, after
+1000 kg, exactly aligned or askew (random offsets and yaws, so that faces overlap in octagons and
+half of the contacts are redundant). Time is the fastest of three rollouts, after
 compilation.
 """
 
@@ -32,22 +32,22 @@ COUNT = 10
 SIDE = 0.1
 FRICTION = 0.5
 OFFSET, YAW = 0.003, 0.05
-"""Largest offset [m] and yaw [rad] of a box put down askew."""
+"""Largest offset [m] and yaw [rad] of a box of the askew stack."""
 H = 5e-3
 STEPS = 400
 RATIOS = (1, 100, 1000)
 LAWS: tuple[Law, ...] = ("ccp", "ncp")
 TOLERANCES = {"aligned": 1e-8, "askew": 1e-6}
-"""[m/s]; times two seconds they bound the drift."""
+"""Tolerances of the solver [m/s]; multiplied by two seconds they bound the drift."""
 MAX_ITERATIONS = 20_000
 REPETITIONS = 3
 TARGET = 1e-5
-"""Penetration and drift [m]."""
-HERE = Path(__file__).resolve().parent
+"""Target of penetration and drift [m]."""
+FOLDER = Path(__file__).resolve().parent
 
 
 def scene(askew: bool) -> tuple[Model, State]:
-    """Cubes of 1 kg, each touching the next."""
+    """Build a stack of cubes of 1 kg, each touching the next."""
     random = np.random.default_rng(SEED)
     material = Material(friction=FRICTION)
     builder = ModelBuilder(margin=0.01)
@@ -75,7 +75,14 @@ def heavy_top(model: Model, ratio: float) -> Model:
 
 
 def stand(model: Model, state: State, law: Law, tolerance: float) -> tuple[Trajectory, float]:
-    """The trajectory and the seconds it took."""
+    """Return the trajectory and the wall-clock time it took [s].
+
+    Args:
+        model: model of the stack.
+        state: initial state.
+        law: contact law.
+        tolerance: tolerance of the solver [m/s].
+    """
     stepper = EulerImplicitLinearized(H, law, stop=Stop(tolerance, max_iterations=MAX_ITERATIONS))
 
     def run() -> Trajectory:
@@ -98,7 +105,7 @@ def measure() -> list[dict]:
         model, state = scene(kind == "askew")
         for ratio in RATIOS:
             trajectory, seconds = stand(heavy_top(model, ratio), state, law, TOLERANCES[kind])
-            moved = trajectory.state.position[:, 1:] - np.asarray(state.position[1:])
+            displacement = trajectory.state.position[:, 1:] - np.asarray(state.position[1:])
             solver = trajectory.report.solver
             rows.append(
                 {
@@ -106,8 +113,8 @@ def measure() -> list[dict]:
                     "law": law,
                     "ratio": ratio,
                     "contacts": int(trajectory.report.contacts.max()),
-                    "penetration": np.abs(moved[..., 2]).max(),
-                    "drift": np.linalg.norm(moved[..., :2], axis=-1).max(),
+                    "penetration": np.abs(displacement[..., 2]).max(),
+                    "drift": np.linalg.norm(displacement[..., :2], axis=-1).max(),
                     "first": int(solver.iterations[0]),
                     "mean": float(solver.iterations[1:].mean()),
                     "largest": int(solver.iterations.max()),
@@ -150,7 +157,7 @@ def write_table(rows: list[dict], peers: dict[str, list[float]]) -> None:
     for name, values in peers.items():
         lines.append(f"| {name} | " + " | ".join(f"{value:.1e}" for value in values) + " |")
     lines.append("")
-    (HERE / "results.md").write_text("\n".join(lines), encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join(lines), encoding="utf-8")
 
 
 def draw(rows: list[dict], peers: dict[str, list[float]]) -> None:
@@ -158,12 +165,12 @@ def draw(rows: list[dict], peers: dict[str, list[float]]) -> None:
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     for kind, law in product(TOLERANCES, LAWS):
-        own = [r for r in rows if r["stack"] == kind and r["law"] == law]
-        ratios = [r["ratio"] for r in own]
+        selected = [r for r in rows if r["stack"] == kind and r["law"] == law]
+        ratios = [r["ratio"] for r in selected]
         style = {"marker": "o", "linestyle": "-" if law == "ncp" else "--"}
-        worst = [max(r["penetration"], r["drift"]) for r in own]
+        worst = [max(r["penetration"], r["drift"]) for r in selected]
         left.plot(ratios, worst, label=f"{kind}, {law}", **style)
-        right.plot(ratios, [r["milliseconds"] for r in own], label=f"{kind}, {law}", **style)
+        right.plot(ratios, [r["milliseconds"] for r in selected], label=f"{kind}, {law}", **style)
     for name, values in peers.items():
         left.plot(RATIOS, values, ":", marker="x", label=name)
     left.axhline(TARGET, color="black", linewidth=0.8, label="target")
@@ -173,7 +180,7 @@ def draw(rows: list[dict], peers: dict[str, list[float]]) -> None:
         axes.set(xscale="log", yscale="log", xlabel="mass of the top / mass of a box")
         axes.grid(alpha=0.3)
     figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", fontsize="small")
-    figure.savefig(HERE / "results.png", dpi=110)
+    figure.savefig(FOLDER / "results.png", dpi=110)
 
 
 def main() -> None:
@@ -182,7 +189,7 @@ def main() -> None:
         peers = sags(RATIOS, COUNT, SIDE, FRICTION)
     write_table(rows, peers)
     draw(rows, peers)
-    print(f"wrote {HERE / 'results.md'} and {HERE / 'results.png'}")
+    print(f"wrote {FOLDER / 'results.md'} and {FOLDER / 'results.png'}")
 
 
 if __name__ == "__main__":

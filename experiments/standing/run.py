@@ -1,11 +1,11 @@
-"""A robot that stands on its feet: what one step does to small differences, under both laws.
+"""Measure how much a step amplifies small perturbations of a standing robot, under both laws.
 
     python -m experiments.standing.run [--seconds 60]
 
-Without motors gymnasium's ant stands on four legs, its feet at the limit of friction. The
-largest eigenvalue of A (``jaxccp.linearise``) tells by how much a step multiplies a difference that
-lies badly. Writes results.md beside itself. Float64, tolerance 1e-10 m/s. Needs gymnasium, for its
-model, and mujoco.
+Without motors gymnasium's ant stands on four legs, its feet at the limit of friction. The largest
+eigenvalue of A (``jaxccp.linearise``) is the factor by which a step multiplies a perturbation along
+the worst eigenvector. Writes results.md to this folder. Float64, tolerance 1e-10 m/s. Needs
+gymnasium, for its model, and mujoco.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from jaxccp import (
 )
 from jaxccp.ccp import Law
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 H = 0.01
 EVERY = 25
-"""Steps between those that are linearised."""
+"""Number of steps from one linearised step to the next."""
 LANDED = 100
-"""Steps before the first of them."""
+"""Number of steps before the first linearised step."""
 FEET = 8
-"""Contacts that there is room for."""
+"""Capacity of contacts."""
 LAWS: tuple[Law, ...] = ("ccp", "ncp")
 COLUMNS = (
     "law",
@@ -51,7 +51,14 @@ COLUMNS = (
 
 
 def measured(model: Model, start: State, law: Law, steps: int) -> list[str]:
-    """A row of the table."""
+    """Return a row of the table: eigenvalues, sinking, iterations and unsolved steps under one law.
+
+    Args:
+        model: model of the robot.
+        start: initial state.
+        law: contact law.
+        steps: number of steps.
+    """
     stepper = EulerImplicitLinearized(H, law, stop=Stop(1e-10, max_iterations=2000))
     _, path = rollout(model, start, stepper, steps, every=EVERY)
     landed = jax.tree.map(lambda leaf: leaf[LANDED // EVERY :], path.state)
@@ -95,7 +102,7 @@ def main(seconds: float) -> None:
         *("| " + " | ".join(row) + " |" for row in (COLUMNS, ["---"] * len(COLUMNS), *rows)),
     ]
     page = "\n".join(lines) + "\n"
-    (HERE / "results.md").write_text(page, encoding="utf-8")
+    (FOLDER / "results.md").write_text(page, encoding="utf-8")
     print(page)
 
 

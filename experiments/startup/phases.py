@@ -1,4 +1,4 @@
-"""Processor time of each phase of a start of ``jaxccp simulate billiards``, as JSON.
+"""Print the processor time of each phase of a start of ``jaxccp simulate billiards``, as JSON.
 
     python experiments/startup/phases.py CACHE
 
@@ -14,11 +14,11 @@ _last = time.process_time()
 
 
 def lap(phase: str) -> None:
-    """What passed since the last call goes to ``phase``."""
+    """Record the processor time since the last call under the name ``phase`` [s]."""
     global _last
-    now = time.process_time()
-    seconds[phase] = now - _last
-    _last = now
+    current = time.process_time()
+    seconds[phase] = current - _last
+    _last = current
 
 
 seconds["Python"] = _last

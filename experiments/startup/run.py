@@ -1,9 +1,10 @@
-"""How long the command line takes to answer and to start, the first time and the second.
+"""Measure how long the command line takes to answer and to start, the first time and later.
 
     python experiments/startup/run.py
 
-Writes results.md beside this file. Each start is a process of its own; the first finds an empty
-cache of programs, the second what the first one kept. Run it on a machine that does nothing else.
+Writes results.md to this folder. Each start is a separate process; the first finds an empty cache
+of compiled programs, later ones find the programs that the first one stored. Run it on an otherwise
+idle machine.
 """
 
 import json
@@ -19,8 +20,8 @@ from pathlib import Path
 
 import jax
 
-HERE = Path(__file__).resolve().parent
-ANSWERS = ("--version", "--help", "simulate --help", "simulate billards", "solve gone.npz")
+FOLDER = Path(__file__).resolve().parent
+USAGES = ("--version", "--help", "simulate --help", "simulate billards", "solve gone.npz")
 COMMANDS = (
     "simulate billiards",
     "simulate billiards --law ncp",
@@ -32,7 +33,7 @@ REPEATS = 5
 
 
 def run(command: list[str]) -> tuple[float, float, str]:
-    """Seconds on the clock and of processors that a process takes, and what it prints."""
+    """Return wall-clock time and processor time of a process [s], and its standard output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -43,29 +44,30 @@ def run(command: list[str]) -> tuple[float, float, str]:
 
 
 def jaxccp(*arguments: str) -> tuple[float, float, str]:
-    """The same of one of our commands."""
+    """Return wall-clock time, processor time [s] and output of the command ``jaxccp``."""
     return run([sys.executable, "-m", "jaxccp", *arguments])
 
 
-def answers() -> list[list[str]]:
-    """Of each usage the median over repeats."""
+def usage_times() -> list[list[str]]:
+    """Return a row for each usage in USAGES: median wall-clock and processor time over repeats."""
     rows = []
-    for usage in ANSWERS:
+    for usage in USAGES:
         times = [jaxccp(*usage.split())[:2] for _ in range(REPEATS)]
         medians = [statistics.median(column) for column in zip(*times, strict=True)]
-        rows.append([f"`jaxccp {usage}`", *(f"{each:.2f}" for each in medians)])
+        rows.append([f"`jaxccp {usage}`", *(f"{median:.2f}" for median in medians)])
     return rows
 
 
 def started(command: str, folder: str) -> tuple[float, float]:
-    """Seconds until the first step, and those of the steps."""
+    """Return the time until the first step and the time of the steps [s]."""
     clock, _, printed = jaxccp(*command.split(), "--json", "--cache", folder)
     stepping = json.loads(printed.splitlines()[-1])["run_s"]
     return clock - stepping, stepping
 
 
 def starts() -> list[list[str]]:
-    """Of each command the first start, the median of later ones, and the steps themselves."""
+    """Return a row for each command: time of the first start, median of later ones, time of the
+    steps, and size of the cache."""
     rows = []
     for command in COMMANDS:
         with tempfile.TemporaryDirectory() as folder:
@@ -79,12 +81,15 @@ def starts() -> list[list[str]]:
 
 
 def phases() -> list[list[str]]:
-    """What a second start of billiards spends, by phases.py."""
+    """Return a row for each phase of a second start of billiards: its processor time, by
+    phases.py."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(HERE / "phases.py"), folder]
+        command = [sys.executable, str(FOLDER / "phases.py"), folder]
         run(command)
-        each = [json.loads(run(command)[2]) for _ in range(REPEATS)]
-    return [[name, f"{statistics.median(one[name] for one in each):.2f}"] for name in each[0]]
+        runs = [json.loads(run(command)[2]) for _ in range(REPEATS)]
+    return [
+        [name, f"{statistics.median(seconds[name] for seconds in runs):.2f}"] for name in runs[0]
+    ]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -93,7 +98,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def main() -> None:
-    os.chdir(HERE.parent.parent)
+    os.chdir(FOLDER.parent.parent)
     text = f"""# Starts of the command line
 
 {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()},
@@ -101,7 +106,7 @@ jax {jax.__version__}. Written by run.py. Medians of {REPEATS} processes.
 
 Usage, answered:
 
-{table(["", "clock [s]", "processor [s]"], answers())}
+{table(["", "clock [s]", "processor [s]"], usage_times())}
 
 From the call to the last line printed, less the steps themselves; the first start compiles, the
 second reads what the first one kept:
@@ -112,7 +117,7 @@ What the second start of `jaxccp simulate billiards` spends before its first ste
 
 {table(["", "processor [s]"], phases())}
 """
-    (HERE / "results.md").write_text(text, encoding="utf-8")
+    (FOLDER / "results.md").write_text(text, encoding="utf-8")
     print(text)
 
 

@@ -1,4 +1,4 @@
-"""Identification by ``mujoco.sysid``: Gauss–Newton on finite differences of simulations."""
+"""Identify parameters with ``mujoco.sysid``: Gauss–Newton on finite differences of simulations."""
 
 import importlib
 from collections.abc import Callable, Sequence
@@ -13,19 +13,19 @@ sysid: Any = importlib.import_module("mujoco.sysid")
 
 @dataclass(frozen=True)
 class Number:
-    """A number to identify."""
+    """A number to identify, with its bounds and the function that writes it into a model."""
 
     name: str
     initial: float
     lower: float
     upper: float
     write: Callable[[Any, float], None]
-    """Writes a value into a specification."""
+    """Function that writes a value into a specification."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A recording of coordinates."""
+    """A recording of coordinates and commands, with the state that its simulation starts from."""
 
     name: str
     time: Float[np.ndarray, " s"]
@@ -35,11 +35,11 @@ class Motion:
     """Commands, each held until the next sample."""
     samples: Float[np.ndarray, "s k"]
     velocity: Float[np.ndarray, " nv"] | None = None
-    """Velocity that the simulation starts with; rest when None."""
+    """Velocity that the simulation starts with; zero when None."""
 
 
 class MujocoSysid:
-    """A task as ``mujoco.sysid`` states it."""
+    """An identification problem as ``mujoco.sysid`` states it."""
 
     def __init__(
         self,
@@ -49,24 +49,26 @@ class MujocoSysid:
         measured: Sequence[str],
         threads: int = 1,
     ) -> None:
-        """State the task.
+        """State the identification problem.
 
         Args:
             spec: specification of the model, whose time step is that of simulations.
-            numbers: to identify.
-            motions: that were recorded.
-            measured: joints with one axis, and bodies that are free, whose coordinates the samples
-                are.
-            threads: of simulations.
+            numbers: numbers to identify.
+            motions: recorded motions.
+            measured: names of the joints with one axis and of the free bodies whose coordinates are
+                the samples.
+            threads: number of threads of simulations.
         """
         self.parameters = sysid.ParameterDict()
-        for one in numbers:
+        for number in numbers:
 
-            def modify(spec: Any, known: Any, one: Number = one) -> None:
-                one.write(spec, float(known.value[0]))
+            def modify(spec: Any, parameter: Any, number: Number = number) -> None:
+                number.write(spec, float(parameter.value[0]))
 
             self.parameters.add(
-                sysid.Parameter(one.name, one.initial, one.lower, one.upper, modifier=modify)
+                sysid.Parameter(
+                    number.name, number.initial, number.lower, number.upper, modifier=modify
+                )
             )
         model, h = spec.compile(), spec.option.timestep
         commands = sysid.TimeSeries.compute_all_control_mapping(model)
@@ -75,20 +77,23 @@ class MujocoSysid:
         sequences = sysid.ModelSequences(
             "model",
             spec,
-            [one.name for one in motions],
+            [motion.name for motion in motions],
             [
                 sysid.create_initial_state(
-                    model, one.start, rest if one.velocity is None else one.velocity
+                    model, motion.start, rest if motion.velocity is None else motion.velocity
                 )
-                for one in motions
+                for motion in motions
             ],
-            [_held(one, h, commands) for one in motions],
-            [sysid.TimeSeries.from_names(one.time, one.samples, model, names) for one in motions],
+            [_piecewise_constant(motion, h, commands) for motion in motions],
+            [
+                sysid.TimeSeries.from_names(motion.time, motion.samples, model, names)
+                for motion in motions
+            ],
             allow_missing_sensors=True,
         )
         self.residual = sysid.build_residual_fn(models_sequences=[sequences], n_threads=threads)
         self.evaluations = 0
-        """Simulations of all motions that fits took."""
+        """Number of simulations of all motions that fits have taken."""
 
     def iteration(self) -> None:
         """Compute what an iteration needs: the Jacobian, and the residuals of one step."""
@@ -100,28 +105,31 @@ class MujocoSysid:
         """Return the identified values and half the widths of their 95 % intervals.
 
         Args:
-            **settings: of ``mujoco.sysid.optimize``.
+            **settings: settings of ``mujoco.sysid.optimize``.
         """
-        found, result = sysid.optimize(self.parameters, self._counted, verbose=False, **settings)
-        residuals, _, _ = self.residual(found.as_vector(), found)
+        identified, result = sysid.optimize(
+            self.parameters, self._counted, verbose=False, **settings
+        )
+        residuals, _, _ = self.residual(identified.as_vector(), identified)
         _, intervals = sysid.calculate_intervals(residuals, result.jac)
-        return found.as_vector(), intervals
+        return identified.as_vector(), intervals
 
-    def _counted(self, x: Float[np.ndarray, "..."], known: Any) -> tuple:
+    def _counted(self, x: Float[np.ndarray, "..."], parameters: Any) -> tuple:
         self.evaluations += 1 if x.ndim == 1 else x.shape[1]
-        return self.residual(x, known)
+        return self.residual(x, parameters)
 
 
-def _held(motion: Motion, h: float, mapping: dict) -> Any:
-    """Return commands that are held from sample to sample, at every step: by itself mujoco.sysid
-    puts straight lines between samples.
+def _piecewise_constant(motion: Motion, h: float, mapping: dict) -> Any:
+    """Return commands at every step, each constant until the next sample.
+
+    Without this mujoco.sysid interpolates linearly between samples.
 
     Args:
-        motion: with the commands.
-        h: step of simulations [s].
-        mapping: of the commands' columns.
+        motion: motion with the commands.
+        h: step length of simulations [s].
+        mapping: columns of the commands.
     """
     steps = round((motion.time[1] - motion.time[0]) / h)
     count = steps * (len(motion.time) - 1) + 1
-    held = np.repeat(motion.control, steps, 0)[:count]
-    return sysid.TimeSeries(h * np.arange(count), held, mapping)
+    commands = np.repeat(motion.control, steps, 0)[:count]
+    return sysid.TimeSeries(h * np.arange(count), commands, mapping)

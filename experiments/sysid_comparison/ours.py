@@ -1,4 +1,4 @@
-"""The task in jaxccp: Levenberg–Marquardt on exact Jacobians."""
+"""Identify the task's parameters with jaxccp: Levenberg–Marquardt on exact Jacobians."""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,16 +9,16 @@ from jaxccp.identify import Parameter, Problem, Simulate, recording
 
 
 class Ours:
-    """The task as :mod:`jaxccp.identify` states it."""
+    """The identification problem as :mod:`jaxccp.identify` states it."""
 
     def __init__(self, data: Data, initial: Float[np.ndarray, " p"], h: float, start: str) -> None:
-        """State the task.
+        """State the identification problem.
 
         Args:
             data: recordings.
             initial: values to start from.
-            h: step of simulations [s].
-            start: "measured" or "unknown" starts of simulations.
+            h: step length of simulations [s].
+            start: "measured" or "unknown" initial states of simulations.
         """
         recordings = [
             recording(
@@ -31,8 +31,8 @@ class Ours:
             for i, (position, control) in enumerate(zip(data.position, data.control, strict=True))
         ]
         parameters = [
-            Parameter(one.path, initial=value, lower=low, upper=high, scale=0.1 * value)
-            for one, value, low, high in zip(
+            Parameter(quantity.path, initial=value, lower=low, upper=high, scale=0.1 * value)
+            for quantity, value, low, high in zip(
                 QUANTITIES, initial.tolist(), *map(np.ndarray.tolist, bounds(initial)), strict=True
             )
         ]

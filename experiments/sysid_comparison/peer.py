@@ -1,4 +1,4 @@
-"""The task in ``mujoco.sysid``."""
+"""State the task for ``mujoco.sysid``."""
 
 import importlib
 from typing import Any
@@ -19,20 +19,22 @@ def peer(
     integrator: str = "RK4",
     threads: int = 1,
 ) -> MujocoSysid:
-    """Return the task.
+    """Return the identification problem as ``mujoco.sysid`` states it.
 
     Args:
         data: recordings.
         initial: values to start from.
-        h: step of simulations [s].
-        integrator: MuJoCo's name of it.
-        threads: of simulations.
+        h: step length of simulations [s].
+        integrator: MuJoCo's name of the integrator.
+        threads: number of threads of simulations.
     """
     spec = mujoco.MjSpec.from_file(str(MODEL))
     spec.option.timestep = h
     spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
     rows = zip(QUANTITIES, initial, *bounds(initial), strict=True)
-    numbers = [Number(one.name, value, low, high, one.set) for one, value, low, high in rows]
+    numbers = [
+        Number(quantity.name, value, low, high, quantity.set) for quantity, value, low, high in rows
+    ]
     motions = [
         Motion(f"motion {i}", data.time, position[0], control, position)
         for i, (position, control) in enumerate(zip(data.position, data.control, strict=True))

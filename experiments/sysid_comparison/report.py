@@ -1,9 +1,9 @@
-"""The page and the picture of the comparison."""
+"""Write the page and the picture of the comparison."""
 
 import matplotlib
 import numpy as np
 
-from experiments.sysid_comparison.task import HERE, QUANTITIES
+from experiments.sysid_comparison.task import FOLDER, QUANTITIES
 
 COLOURS = {
     "jaxccp": ("#0b6e99", "#4db3d3", "#9ad9ec"),
@@ -15,7 +15,7 @@ def write(rows: list[dict[str, str]]) -> None:
     """Write results.md and comparison.png.
 
     Args:
-        rows: of results.csv.
+        rows: rows of results.csv.
     """
     lines = [
         "# The same task in jaxccp and in mujoco.sysid",
@@ -47,20 +47,20 @@ def write(rows: list[dict[str, str]]) -> None:
         "| parameter | " + " | ".join(row["fit"] for row in rows) + " |",
         "|---" * (len(rows) + 1) + "|",
     ]
-    for one in QUANTITIES:
+    for quantity in QUANTITIES:
         cells = [
-            f"{100 * float(row[one.name + ' error']):+.2f} ± "
-            f"{100 * float(row[one.name + ' interval']):.2f}"
+            f"{100 * float(row[quantity.name + ' error']):+.2f} ± "
+            f"{100 * float(row[quantity.name + ' interval']):.2f}"
             for row in rows
         ]
-        lines.append(f"| {one.name} | " + " | ".join(cells) + " |")
+        lines.append(f"| {quantity.name} | " + " | ".join(cells) + " |")
     lines += ["", "![Errors of parameters, and times](comparison.png)", ""]
-    (HERE / "results.md").write_text("\n".join(lines), encoding="utf-8")
+    (FOLDER / "results.md").write_text("\n".join(lines), encoding="utf-8")
     _picture(rows)
 
 
 def _column(row: dict[str, str], what: str) -> np.ndarray:
-    return np.array([float(row[f"{one.name} {what}"]) for one in QUANTITIES])
+    return np.array([float(row[f"{quantity.name} {what}"]) for quantity in QUANTITIES])
 
 
 def _picture(rows: list[dict[str, str]]) -> None:
@@ -84,7 +84,7 @@ def _picture(rows: list[dict[str, str]]) -> None:
         )
     left.set_yscale("log")
     left.set_xticks(
-        range(len(QUANTITIES)), [one.name for one in QUANTITIES], rotation=30, ha="right"
+        range(len(QUANTITIES)), [quantity.name for quantity in QUANTITIES], rotation=30, ha="right"
     )
     left.set_ylabel("|error| of the parameter [%]")
     left.legend(fontsize=8, ncols=2)
@@ -93,5 +93,5 @@ def _picture(rows: list[dict[str, str]]) -> None:
     right.set_xticks(ticks := (2, 5, 10, 20, 50), map(str, ticks))
     right.set_xticks([], minor=True)
     right.grid(alpha=0.3, which="both")
-    figure.savefig(HERE / "comparison.png", dpi=110)
+    figure.savefig(FOLDER / "comparison.png", dpi=110)
     pyplot.close(figure)

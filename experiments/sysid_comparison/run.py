@@ -1,12 +1,13 @@
-"""The same identification by jaxccp and by mujoco.sysid: an arm of seven axes, ten parameters.
+"""Identify ten parameters of an arm of seven axes by jaxccp and by mujoco.sysid.
 
     python -m experiments.sysid_comparison.run [--count 100] [--only NAME …]
 
 100 motions of 1.5 s, sampled every 10 ms with noise, come from MuJoCo's simulation in steps of
-0.1 ms; fits start with every parameter 15 to 25 % off. Whole fits, with compilation and no cache of
-it, run on two cores, single iterations afterwards on one. Each fit is a process of its own.
-Writes results.csv, results.md and comparison.png; rows not run stay. Where ``mujoco.sysid`` cannot
-be imported (``pip install 'jaxccp[sysid]'``) its rows are left out. Seeds are fixed. Float64.
+0.1 ms; fits start with every parameter 15 to 25 % off. Complete fits, with compilation and without
+a compilation cache, run on two cores, single iterations afterwards on one. Each fit is a separate
+process. Writes results.csv, results.md and comparison.png; rows that are not run are kept. Where
+``mujoco.sysid`` cannot be imported (``pip install 'jaxccp[sysid]'``) its rows are left out. Seeds
+are fixed. Float64.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 
 from experiments.sysid_comparison.report import write
-from experiments.sysid_comparison.task import HERE, QUANTITIES, SAMPLES, record, rough
+from experiments.sysid_comparison.task import FOLDER, QUANTITIES, SAMPLES, record, rough
 
 FITS = {
     "jaxccp, 10 ms": ("ours", 0.01, "measured"),
@@ -33,14 +34,14 @@ FITS = {
     "mujoco.sysid, RK4 2 ms": ("peer", 0.002, "RK4"),
     "mujoco.sysid, implicitfast 1 ms": ("peer", 0.001, "IMPLICITFAST"),
 }
-"""Library, step [s], and starts or integrator of each fit."""
+"""Library, step length [s], and kind of initial states or integrator of each fit."""
 REPEATS = 2
-"""Iterations that are timed, of which the quickest counts."""
-TABLE = HERE / "results.csv"
+"""Number of timed iterations, of which the fastest counts."""
+TABLE = FOLDER / "results.csv"
 
 
 def main() -> None:
-    """Run the fits that are asked for and write the results."""
+    """Run the fits that the command line names and write the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=100, help="recordings")
     parser.add_argument("--only", nargs="*", default=list(FITS), help="fits to run")
@@ -54,7 +55,7 @@ def main() -> None:
         with TABLE.open() as file:
             rows = {row["fit"]: row for row in csv.DictReader(file)}
     for name in options.only:
-        if FITS[name][0] == "peer" and not _peer_is_there():
+        if FITS[name][0] == "peer" and not _has_mujoco_sysid():
             print(f"{name} is left out: mujoco.sysid needs pip install 'jaxccp[sysid]'")
             continue
         command = [sys.executable, "-m", "experiments.sysid_comparison.run", "--worker", name]
@@ -76,8 +77,8 @@ def measured(name: str, count: int) -> dict[str, float]:
     """Return times, evaluations and identified values of one fit.
 
     Args:
-        name: of the fit.
-        count: of recordings.
+        name: name of the fit.
+        count: number of recordings.
     """
     library, h, option = FITS[name]
     data, (truth, initial) = record(count, seed=0), rough(seed=1)
@@ -96,41 +97,41 @@ def measured(name: str, count: int) -> dict[str, float]:
 
         task = peer(data, initial, h, option, threads=2)
     values, half = task.fit()
-    whole = time.perf_counter() - begin[0], time.process_time() - begin[1]
+    fit_time = time.perf_counter() - begin[0], time.process_time() - begin[1]
     _bind(1)
     iteration = min((_timed(task.iteration) for _ in range(REPEATS)), key=lambda pair: pair[1])
     out = {
         "recordings": count,
         "samples": SAMPLES,
-        "fit_seconds": round(whole[0], 1),
-        "fit_cpu_seconds": round(whole[1], 1),
+        "fit_seconds": round(fit_time[0], 1),
+        "fit_cpu_seconds": round(fit_time[1], 1),
         "iteration_seconds": round(iteration[0], 2),
         "iteration_cpu_seconds": round(iteration[1], 2),
         "evaluations": task.evaluations,
         "load": round(os.getloadavg()[0], 1),
     }
-    for k, one in enumerate(QUANTITIES):
-        out[f"{one.name} error"] = float(f"{values[k] / truth[k] - 1.0:.3g}")
-        out[f"{one.name} interval"] = float(f"{half[k] / truth[k]:.3g}")
+    for k, quantity in enumerate(QUANTITIES):
+        out[f"{quantity.name} error"] = float(f"{values[k] / truth[k] - 1.0:.3g}")
+        out[f"{quantity.name} interval"] = float(f"{half[k] / truth[k]:.3g}")
     return out
 
 
 def _timed(function: Callable[[], None]) -> tuple[float, float]:
-    """Return the time on the clock and that of the processor [s]."""
+    """Return wall-clock time and processor time of a call [s]."""
     begin = time.perf_counter(), time.process_time()
     function()
     return time.perf_counter() - begin[0], time.process_time() - begin[1]
 
 
 def _bind(cores: int) -> None:
-    """Let this process, with the threads that it has and will start, run on so many cores."""
+    """Restrict this process, with its present and future threads, to a number of cores."""
     if hasattr(os, "sched_setaffinity"):
-        chosen = sorted(os.sched_getaffinity(0))[:cores]
+        allowed = sorted(os.sched_getaffinity(0))[:cores]
         for thread in os.listdir("/proc/self/task"):
-            os.sched_setaffinity(int(thread), chosen)
+            os.sched_setaffinity(int(thread), allowed)
 
 
-def _peer_is_there() -> bool:
+def _has_mujoco_sysid() -> bool:
     try:
         return hasattr(importlib.import_module("mujoco.sysid"), "optimize")
     except ImportError:

@@ -1,4 +1,4 @@
-"""The task that both libraries are given: recordings of an arm, and what is to be identified."""
+"""Define the task of both libraries: recordings of an arm, and the parameters to identify."""
 
 import importlib
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from jaxtyping import Float
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
-HERE = Path(__file__).parent
-MODEL = HERE / "arm.xml"
+FOLDER = Path(__file__).parent
+MODEL = FOLDER / "arm.xml"
 SAMPLE = 0.01
 """Time between samples [s]."""
 SAMPLES = 150
 NOISE = 2e-4
 """Standard deviation of the measured positions [rad]."""
 FINE = 1e-4
-"""Step of the simulation that recordings come from [s]."""
+"""Step length of the simulation that recordings come from [s]."""
 AXES = ("yaw", "pitch", "roll", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw")
 ROUGH = 0.25
-"""Greatest error of the values that fits start from, relative to the true ones."""
+"""Largest error of the values that fits start from, relative to the true ones."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number to identify, as MuJoCo's specification and as paths of jaxccp name it."""
+    """A number to identify, with its names in MuJoCo's specification and in jaxccp."""
 
     path: str | tuple[str, ...]
     kind: str
@@ -36,7 +36,7 @@ class Quantity:
 
     @property
     def name(self) -> str:
-        """Return a short name."""
+        """Return a short name of the number."""
         return f"{self.target}.{self.field}"
 
     def get(self, spec: Any) -> float:
@@ -88,8 +88,8 @@ def record(count: int, seed: int) -> Data:
     """Return recordings of MuJoCo's simulation in steps of ``FINE``, with noise.
 
     Args:
-        count: how many.
-        seed: of commands, poses at the start and noise.
+        count: number of recordings.
+        seed: seed of commands, initial poses and noise.
     """
     rng = np.random.default_rng(seed)
     spec = mujoco.MjSpec.from_file(str(MODEL))
@@ -112,8 +112,8 @@ def record(count: int, seed: int) -> Data:
 
 
 def commands(rng: np.random.Generator, time: Float[np.ndarray, " s"]) -> Float[np.ndarray, "s 7"]:
-    """Return commanded positions that start at rest: a pose, and three sines on each axis that
-    begin after five samples [rad]."""
+    """Return commanded positions [rad]: a constant pose, and after five samples three sines on each
+    axis."""
     pose = rng.uniform(-1.0, 1.0, 7)
     run = np.maximum(time - time[5], 0.0)[:, None, None]
     rate = 2.0 * np.pi * rng.uniform(0.5, 4.0, (7, 3))
@@ -125,10 +125,10 @@ def rough(seed: int) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
     """Return the true values, and those that fits start from.
 
     Args:
-        seed: of the errors at the start.
+        seed: seed of the errors of the initial values.
     """
     spec = mujoco.MjSpec.from_file(str(MODEL))
-    truth = np.array([one.get(spec) for one in QUANTITIES])
+    truth = np.array([quantity.get(spec) for quantity in QUANTITIES])
     off = np.random.default_rng(seed).uniform(-ROUGH, ROUGH, len(truth))
     return truth, truth * (1.0 + np.sign(off) * np.maximum(np.abs(off), 0.6 * ROUGH))
 
@@ -136,5 +136,5 @@ def rough(seed: int) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
 def bounds(
     initial: Float[np.ndarray, " p"],
 ) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
-    """Return least and greatest values that fits may take."""
+    """Return the smallest and largest values that fits may take."""
     return 0.2 * initial, 5.0 * initial

@@ -1,4 +1,4 @@
-"""The calls that led to each instruction of a compiled program, from the program's text."""
+"""Find the calls that led to each instruction of a compiled program, from the program's text."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ STACK = re.compile(r"stack_frame_id=(\d+)")
 
 @dataclass(frozen=True)
 class Frame:
-    """A call: where in the source code an operation was traced."""
+    """A call in the source code, by which an operation was traced."""
 
     file: str
     function: str
@@ -29,7 +29,7 @@ class Instruction:
     operation: str
     """Its HLO operation, such as ``fusion``."""
     stack: tuple[Frame, ...]
-    """The calls that led to it, the innermost first; none where XLA does not say."""
+    """Calls that led to it, the innermost first; empty where XLA does not record them."""
     inputs: tuple[str, ...]
     """Names of its operands."""
     within: tuple[str, ...]
@@ -40,7 +40,7 @@ def instructions(text: str) -> dict[str, Instruction]:
     """Return the instructions of a compiled program by name.
 
     Args:
-        text: the optimised module, as ``compiled.as_text()`` gives it.
+        text: optimised module, as ``compiled.as_text()`` returns it.
     """
     tables, lines = _tables(text)
     files, functions = (
@@ -60,7 +60,7 @@ def instructions(text: str) -> dict[str, Instruction]:
             # The text has the parent's number plus one, and 1 where there is none.
             key = frames[key].get("parent_frame_id", 1) - 1
 
-    found, called, members = {}, {}, {}
+    parsed, called, members = {}, {}, {}
     for line in lines:
         if match := COMPUTATION.match(line):
             inside = members.setdefault(match[1], [])
@@ -72,10 +72,12 @@ def instructions(text: str) -> dict[str, Instruction]:
             traced = STACK.search(attributes)
             calls = tuple(stack(int(traced[1]))) if traced else ()
             names = tuple(re.findall(r"%([\w.-]+)", operands))
-            found[name] = Instruction(re.sub(r"\{[^}]*\}", "", shape), operation, calls, names, ())
+            parsed[name] = Instruction(re.sub(r"\{[^}]*\}", "", shape), operation, calls, names, ())
     return {
-        name: replace(one, within=tuple(x for c in called[name] for x in members.get(c, ())))
-        for name, one in found.items()
+        name: replace(
+            instruction, within=tuple(x for c in called[name] for x in members.get(c, ()))
+        )
+        for name, instruction in parsed.items()
     }
 
 

@@ -1,11 +1,12 @@
-"""What derivatives of a robot's step cost, forward and in reverse, beside the step itself.
+"""Measure the cost of derivatives of a robot's step, forward and reverse, against the step itself.
 
     python -m experiments.throughput.gradients [ROBOT …] [--copies 64]
 
-Robots of :mod:`experiments.throughput.trained`, in single precision on one core, by the processor's
-clock; the three programs take turns. *forward* carries one tangent of all coordinates, velocities
-and controls through the steps; *reverse* takes the gradient of a step's state by the carry and the
-controls before it, in every step. Results are kept in gradients.json by version of jax.
+Robots of :mod:`experiments.throughput.trained`, in single precision on one core, in CPU time; the
+three programs take turns. *forward* propagates one tangent of all coordinates, velocities and
+controls through the steps; *reverse* computes the gradient of the sum of a step's state with
+respect to the carry and the controls before it, in every step. Results are kept in gradients.json
+by version of jax.
 """
 
 import argparse
@@ -33,12 +34,12 @@ from experiments.throughput.trained import Copies, written
 from jaxccp import Stop
 
 STEPS = 50
-"""Steps of a program, and steps before the first measurement."""
+"""Number of steps of a program, and of steps before the first measurement."""
 ROUNDS = 9
-"""Measurements of each program, in turn with the others."""
+"""Number of measurements of each program, in turn with the others."""
 STOP = Stop(1e-4, max_iterations=200)
 LARGEST = 1e3
-"""Tangents beyond this are cut off, so that they stay finite over all steps."""
+"""Value to which tangents are clipped, so that they stay finite over all steps."""
 RESULTS = Path(__file__).resolve().parent / "gradients.json"
 VERSION = importlib.metadata.version("jax")
 KINDS = "step", "forward", "reverse"
@@ -50,7 +51,7 @@ def numbers(tree: Any) -> list[jax.Array]:
 
 
 def with_numbers(tree: Any, values: list[jax.Array]) -> Any:
-    """Return a tree with other floating-point numbers."""
+    """Return a tree whose floating-point leaves are replaced by other values."""
     left = iter(values)
     return jax.tree.map(
         lambda x: next(left) if jnp.issubdtype(jnp.result_type(x), jnp.floating) else x, tree
@@ -61,7 +62,7 @@ def programs(robots: Copies) -> dict[str, tuple[Callable, tuple]]:
     """Return the functions that are timed and their arguments, by :data:`KINDS`."""
 
     def forward(carry: Any, tangent: list[jax.Array], drive: jax.Array) -> Any:
-        def one(before: Any, control: jax.Array) -> tuple[Any, None]:
+        def scan_step(before: Any, control: jax.Array) -> tuple[Any, None]:
             carry, tangent = before
 
             def advance(values: list[jax.Array], control: jax.Array) -> tuple[Any, Any]:
@@ -76,10 +77,10 @@ def programs(robots: Copies) -> dict[str, tuple[Callable, tuple]]:
             )
             return (after, [jnp.clip(t, -LARGEST, LARGEST) for t in tangent]), None
 
-        return jax.lax.scan(one, (carry, tangent), drive)[0]
+        return jax.lax.scan(scan_step, (carry, tangent), drive)[0]
 
     def reverse(carry: Any, drive: jax.Array) -> Any:
-        def one(carry: Any, control: jax.Array) -> tuple[Any, Any]:
+        def scan_step(carry: Any, control: jax.Array) -> tuple[Any, Any]:
             def advance(values: list[jax.Array], control: jax.Array) -> tuple[Any, Any]:
                 after = robots.advance(with_numbers(carry, values), control)
                 return sum(jnp.sum(x) for x in numbers(after.state)), after
@@ -87,7 +88,7 @@ def programs(robots: Copies) -> dict[str, tuple[Callable, tuple]]:
             gradient, after = jax.grad(advance, (0, 1), has_aux=True)(numbers(carry), control)
             return after, [jnp.sum(x) for x in jax.tree.leaves(gradient)]
 
-        return jax.lax.scan(one, carry, drive)
+        return jax.lax.scan(scan_step, carry, drive)
 
     tangent = [jnp.full_like(x, 1e-2) for x in numbers(robots.carry)]
     return {
@@ -98,25 +99,25 @@ def programs(robots: Copies) -> dict[str, tuple[Callable, tuple]]:
 
 
 def measured(name: str, copies: int) -> dict:
-    """Return what the programs of a robot cost."""
+    """Return CPU time, working memory and compile time of a robot's programs."""
     with tempfile.TemporaryDirectory() as folder:
         robots = Copies(written(name, Path(folder)), copies, STEPS, STOP)
     row: dict[str, Any] = {"jax": VERSION, "robot": name, "copies": copies}
     compiled: dict[str, Callable] = {}
-    found = programs(robots)
-    for kind, (function, arguments) in found.items():
+    timed = programs(robots)
+    for kind, (function, arguments) in timed.items():
         start = time.process_time()
         program = jax.jit(function).lower(*arguments).compile()
         row[f"{kind} compile [s]"] = time.process_time() - start
         memory: Any = program.memory_analysis()
         row[f"{kind} memory [kB a copy]"] = memory.temp_size_in_bytes / copies / 1e3
         compiled[kind] = program
-    settled = compiled["step"](robots.carry, robots.drive)
+    rested = compiled["step"](robots.carry, robots.drive)
     times: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for _ in range(ROUNDS):
         for kind in KINDS:
             start = time.process_time()
-            jax.block_until_ready(compiled[kind](settled, *found[kind][1][1:]))
+            jax.block_until_ready(compiled[kind](rested, *timed[kind][1][1:]))
             times[kind].append(1e6 * (time.process_time() - start) / STEPS / copies)
     for kind in KINDS:
         row[f"{kind} [µs]"] = float(np.median(times[kind]))
@@ -138,10 +139,10 @@ def page(rows: list[dict]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=lambda r: (r["robot"], r["copies"], r["jax"])):
-        step, least = row["step [µs]"], row["step least [µs]"]
+        step, fastest = row["step [µs]"], row["step least [µs]"]
         ratios = [
             f"{row[f'{kind} [µs]']:.1f}, {row[f'{kind} [µs]'] / step:.2f} × "
-            f"({row[f'{kind} least [µs]'] / least:.2f})"
+            f"({row[f'{kind} least [µs]'] / fastest:.2f})"
             for kind in KINDS[1:]
         ]
         memory = ", ".join(f"{row[f'{kind} memory [kB a copy]']:.0f}" for kind in KINDS)
@@ -154,7 +155,7 @@ def page(rows: list[dict]) -> str:
 
 
 def main() -> None:
-    """Measure the robots that are named."""
+    """Measure the robots that the command line names."""
     parser = argparse.ArgumentParser(description="Cost of derivatives of a robot's step")
     parser.add_argument("robots", nargs="*", metavar="ROBOT", default=["ant", "humanoid"])
     parser.add_argument("--copies", type=int, default=64)

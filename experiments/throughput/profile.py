@@ -1,14 +1,14 @@
-"""Where the time of a robot's step goes: XLA's time in each part of it.
+"""Profile a robot's step: XLA's time in each part of it.
 
     python -m experiments.throughput.profile ant 64 [--kernels 12] [--file robot.xml]
 
-Prints, in microseconds a step and copy, the CPU time of a step, XLA's time by parts of the
-step as :data:`PARTS` defines them, and the largest kernels. It computes on one thread; ``taskset -c
-1`` keeps that on one core. The robots are brax's and MuJoCo Playground's, of which only the feet
-collide; ``--file`` takes another MuJoCo file. It needs mujoco, and brax and playground for their
-files alone.
+Prints, in microseconds per step and copy, the CPU time of a step, XLA's time by parts of the step
+as :data:`PARTS` defines them, and the most expensive kernels. It computes on one thread;
+``taskset -c 1`` keeps that on one core. The robots are brax's and MuJoCo Playground's, of which
+only the feet collide; ``--file`` takes another MuJoCo file. It needs mujoco, and brax and
+playground for their files alone.
 
-A kernel of several fused operations counts where its last operation was traced.
+A kernel of several fused operations belongs to the part in which its last operation was traced.
 """
 
 import argparse
@@ -35,11 +35,11 @@ from experiments.throughput.trained import ROBOTS, Copies, written
 from jaxccp import Stop
 
 STEPS = 200
-"""Steps of a run. The robots fall in the first run, which is not measured."""
+"""Number of steps of a run. The robots fall in the first run, which is not measured."""
 REPEATS = 7
-"""Measured runs without a profiler, of which the fastest counts."""
+"""Number of measured runs without a profiler, of which the fastest counts."""
 TRACED = 4
-"""Runs with a profiler."""
+"""Number of runs with a profiler."""
 TOLERANCE = 1e-4
 """Residual at which the iterations of a step stop [m/s]."""
 PARTS = (
@@ -54,8 +54,8 @@ PARTS = (
     ("kinematics", "trees/screws|model/.*kinematics|model/joint", ".*"),
     ("rows and forces", "dynamics/", ".*"),
 )
-"""The parts of a step: each with patterns of file and function of the calls that belong to it. An
-operation is in the first part of this list that any of the calls that led to it belongs to."""
+"""Parts of a step, each with regular expressions of the file and the function of its calls. An
+operation belongs to the first part of this list that matches any of the calls that led to it."""
 REST, EXECUTOR = "rest", "between kernels"
 
 
@@ -72,11 +72,11 @@ class Rollout:
         self.run()
 
     def run(self) -> None:
-        """Advance all copies."""
+        """Advance all copies by :data:`STEPS`."""
         self.carry = jax.block_until_ready(self.program(self.carry, self.control))
 
     def clock(self) -> float:
-        """Return the CPU time of a step and copy without a profiler [µs]."""
+        """Return the CPU time per step and copy without a profiler [µs]."""
         times = []
         for _ in range(REPEATS):
             start = time.process_time()
@@ -85,11 +85,10 @@ class Rollout:
         return self.scale * min(times)
 
     def kernels(self) -> Counter:
-        """Return XLA's time in each kernel, without that of other kernels within [µs a step and
-        copy].
+        """Return XLA's time in each kernel, without kernels that it calls [µs per step and copy].
 
-        It is the median of a kernel's calls times their number, in the run with the least of it, so
-        that it does not count when other programs have the core.
+        It is the median of a kernel's calls times their number, in the run with the smallest total,
+        so that time in which other programs have the core does not count.
         """
         return min((self._traced() for _ in range(TRACED)), key=lambda times: times.total())
 
@@ -127,29 +126,29 @@ def _exclusive(profile: Any) -> Iterator[tuple[str, float]]:
 
 
 class Parts:
-    """Which part of a step each kernel of a program belongs to."""
+    """A mapping from the kernels of a program to the parts of a step."""
 
     def __init__(self, program: Any) -> None:
         self.known = instructions(program.as_text() or "")
         self.users: dict[str, list[str]] = {}
-        for name, one in self.known.items():
-            for operand in one.inputs:
+        for name, instruction in self.known.items():
+            for operand in instruction.inputs:
                 self.users.setdefault(operand, []).append(name)
 
     def part(self, kernel: str) -> str:
-        """Return a kernel's part.
+        """Return the part that a kernel belongs to.
 
-        Where XLA does not say where a kernel comes from it is where most of what it calls is, or
-        else where its result is used.
+        Where XLA does not record where a kernel was traced, its part is that of most of the
+        instructions that it calls, or else that of most of the instructions that use its result.
         """
         if kernel not in self.known:
             return EXECUTOR if kernel.startswith("Thunk") else REST
-        own = self._traced(kernel)
-        for others in (self.known[kernel].within, self.users.get(kernel, ())):
-            if own is None:
-                found = Counter(filter(None, map(self._traced, others)))
-                own = found.most_common(1)[0][0] if found else None
-        return own or REST
+        assigned = self._traced(kernel)
+        for related in (self.known[kernel].within, self.users.get(kernel, ())):
+            if assigned is None:
+                counts = Counter(filter(None, map(self._traced, related)))
+                assigned = counts.most_common(1)[0][0] if counts else None
+        return assigned or REST
 
     def _traced(self, name: str) -> str | None:
         for part, file, function in PARTS:
@@ -163,7 +162,7 @@ class Parts:
 
 
 def report(rollout: Rollout, largest: int) -> str:
-    """Return the tables of parts and of the largest kernels."""
+    """Return the tables of parts and of the most expensive kernels."""
     clock, kernels, parts = rollout.clock(), rollout.kernels(), Parts(rollout.program)
     total, spent_in = kernels.total(), Counter()
     for name, spent in kernels.items():
@@ -184,8 +183,8 @@ def report(rollout: Rollout, largest: int) -> str:
     for name, spent in kernels.most_common(largest):
         instruction, place = parts.known.get(name), "–"
         if instruction and instruction.stack:
-            ours = [f for f in instruction.stack if "/jaxccp/" in f.file] or instruction.stack
-            place = " < ".join(f"{Path(f.file).stem}:{f.line}" for f in ours[:3])
+            frames = [f for f in instruction.stack if "/jaxccp/" in f.file] or instruction.stack
+            place = " < ".join(f"{Path(f.file).stem}:{f.line}" for f in frames[:3])
         shape = instruction.shape[:40] if instruction else "–"
         lines.append(
             f"| {name} | {shape} | {parts.part(name)} | {place} | {spent:.2f} "

@@ -1,9 +1,9 @@
-"""Steps per second of the robots that people train, beside MJX and MuJoCo on the same core.
+"""Measure steps per second of robots that people train, with MJX and MuJoCo on the same core.
 
     python -m experiments.throughput.robots [ROBOT …] [--copies 1,64,1024]
 
 The robots are brax's and MuJoCo Playground's, of which only the feet collide. All engines take
-turns, on one core, in single precision; the clock is the processor's. Many copies are also stepped
+turns, on one core, in single precision; times are CPU times. Many copies are also stepped
 in chunks (:func:`jaxccp.chunked_vmap`), by both engines. Results are kept in robots.json by version
 of jax, so that a run under another version is set beside them in robots.md. It needs mujoco-mjx,
 and for the files ``pip install --no-deps brax playground``.
@@ -42,35 +42,35 @@ mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 mjx: Any = importlib.import_module("mujoco.mjx")
 
 STEPS = 200
-"""Steps before the first measurement, in which the robots fall to the ground; their random controls
-repeat after as many."""
-FEW = 20
-"""Steps of one run where there are more than :data:`MANY` copies; :data:`STEPS` where there are
-fewer."""
+"""Number of steps before the first measurement, in which the robots fall to the ground; random
+controls repeat after this number of steps."""
+STEPS_OF_MANY = 20
+"""Number of steps of a run with more than :data:`MANY` copies; it is :data:`STEPS` otherwise."""
 MANY = 64
-"""Most copies that take :data:`STEPS` steps in a run."""
+"""Largest number of copies that take :data:`STEPS` steps in a run."""
 SECONDS = 0.7
-"""CPU time that a measurement takes at least [s]."""
+"""Shortest CPU time of a measurement [s]."""
 ROUNDS = 7
-"""Measurements of each engine, in turn with the others."""
+"""Number of measurements of each engine, in turn with the others."""
 TOLERANCES = {"jaxccp": 1e-4, "jaxccp to 1e-2": 1e-2}
-"""Residuals at which the iterations of a step stop [m/s], by the name of the engine."""
+"""Residuals at which the iterations of a step stop [m/s], by name of the engine."""
 EFFORTS = {"MJX 4 × 10": (4, 10), "MJX 8 × 20": (8, 20)}
-"""Iterations and steps of line search of MJX, by the name of the engine: with the first most copies
-of a batch are nearly converged, with the second all are."""
+"""Iterations and steps of line search of MJX, by name of the engine: with the first most copies of
+a batch nearly converge, with the second all do."""
 EXACT = 1e-7, 2000
-"""Tolerance [m/s] and iterations of the step that ours is compared with."""
+"""Tolerance [m/s] and iterations of the reference step of jaxccp."""
 STATES = 64
-"""States at least whose next step is compared with that: of all copies, after a step each."""
+"""Smallest number of states whose next step is compared with the reference: those of all copies, at
+successive steps."""
 CHUNKS = " in chunks"
-"""What is added to the name of an engine whose copies are stepped in chunks."""
+"""Suffix of the name of an engine whose copies are stepped in chunks."""
 RESULTS = Path(__file__).resolve().parent / "robots.json"
 VERSION = importlib.metadata.version("jax")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one engine did with one robot in so many copies."""
+    """The measurements of one engine with one robot and number of copies."""
 
     jax: str
     robot: str
@@ -88,14 +88,14 @@ class Row:
 
 
 class Engine:
-    """A compiled rollout of all copies, that goes on from where it ended."""
+    """A compiled rollout of all copies, which continues from its last state."""
 
     def __init__(self, step: Callable[[Any, jax.Array], Any], state: Any, drive: jax.Array) -> None:
-        """Compile a rollout and run it once.
+        """Compile a rollout and run it for :data:`STEPS` steps.
 
         Args:
-            step: from a state of all copies and their controls to the next state.
-            state: of all copies.
+            step: function of a state of all copies and their controls that returns the next state.
+            state: initial state of all copies.
             drive: controls of all steps and copies.
         """
 
@@ -103,7 +103,7 @@ class Engine:
             return jax.lax.fori_loop(0, count, lambda k, state: step(state, drive[k]), state)
 
         start = time.process_time()
-        self.steps = STEPS if len(drive[0]) <= MANY else FEW
+        self.steps = STEPS if len(drive[0]) <= MANY else STEPS_OF_MANY
         self.drives = itertools.cycle(drive.reshape(-1, self.steps, *drive.shape[1:]))
         first = next(self.drives)
         self.program = jax.jit(many).lower(state, first, jnp.int32(1)).compile()
@@ -118,12 +118,14 @@ class Engine:
         self.state = jax.block_until_ready(self.program(self.state, next(self.drives), count))
 
     def error(self, exact: Callable, rates: Callable[[Any], jax.Array]) -> float:
-        """Return the root mean square over :data:`STATES` of the largest error of velocities after
-        a step.
+        """Return the error of velocities after a step.
+
+        It is the root mean square over :data:`STATES` of the largest error of a copy.
 
         Args:
-            exact: from a state of all copies and their controls to what it should become.
-            rates: the velocities of a state of all copies.
+            exact: function of a state of all copies and their controls that returns the reference
+                state.
+            rates: function that returns the velocities of a state of all copies.
         """
         drive, state, largest = next(self.drives), self.state, []
         for k in range(-(-STATES // len(drive[0]))):
@@ -134,7 +136,7 @@ class Engine:
 
 
 class Native:
-    """MuJoCo C, one copy after the other."""
+    """MuJoCo C with a single copy."""
 
     compile = None
 
@@ -154,12 +156,12 @@ class Native:
 
 
 def mappings(copies: int) -> dict[str, Callable]:
-    """Return how copies are stepped, by what is added to the name of an engine."""
+    """Return the mappings over copies, by suffix of the engine's name."""
     return {"": jax.vmap, **({CHUNKS: chunked_vmap} if copies > CPU_CHUNK else {})}
 
 
-def ours(path: Path, copies: int) -> dict[str, tuple[Engine, float]]:
-    """Return our rollouts by the residual at which their iterations stop, and the error of each."""
+def jaxccp_engines(path: Path, copies: int) -> dict[str, tuple[Engine, float]]:
+    """Return jaxccp's rollouts and their errors, by name of the engine."""
     exact = Copies(path, copies, 1, Stop(EXACT[0], max_iterations=EXACT[1]))
     rates = jax.jit(jax.vmap(lambda s: exact.layout.coordinates(exact.model, s)[1]))
     exactly, engines = jax.jit(exact.advance), {}
@@ -172,10 +174,16 @@ def ours(path: Path, copies: int) -> dict[str, tuple[Engine, float]]:
     return engines
 
 
-def theirs(
+def mjx_engines(
     path: Path, copies: int, efforts: dict[str, tuple[int, int]]
 ) -> dict[str, tuple[Engine, float]]:
-    """Return MJX's rollouts, by iterations and steps of line search, and the error of each."""
+    """Return MJX's rollouts and their errors, by name of the engine.
+
+    Args:
+        path: path of the robot's file.
+        copies: number of copies.
+        efforts: iterations and steps of line search, by name of the engine.
+    """
     model = reference(path)
 
     def put(effort: tuple[int, int]) -> Any:
@@ -199,11 +207,17 @@ def theirs(
 
 
 def measured(name: str, path: Path, copies: int) -> list[Row]:
-    """Return a row for every engine."""
+    """Return a row for every engine.
+
+    Args:
+        name: name of the robot.
+        path: path of its file.
+        copies: number of copies.
+    """
     trained = ROBOTS[name].iterations, ROBOTS[name].line_search
     engines: dict[str, tuple[Any, float | None]] = {
-        **ours(path, copies),
-        **theirs(path, copies, {"MJX as in training": trained, **EFFORTS}),
+        **jaxccp_engines(path, copies),
+        **mjx_engines(path, copies, {"MJX as in training": trained, **EFFORTS}),
     }
     if copies == 1:
         engines["MuJoCo C"] = Native(reference(path)), None
@@ -256,16 +270,21 @@ def page(rows: list[dict]) -> str:
         "chunks:",
         "",
     ]
-    others = ["MJX as in training", *EFFORTS]
-    lines += [f"| robot | copies | jax | {' | '.join(others)} |", "|---" * (3 + len(others)) + "|"]
+    efforts = ["MJX as in training", *EFFORTS]
+    lines += [
+        f"| robot | copies | jax | {' | '.join(efforts)} |",
+        "|---" * (3 + len(efforts)) + "|",
+    ]
     speeds: dict[tuple, float] = {}
     for row in rows:
         case = row["robot"], row["copies"], row["jax"], row["engine"].removesuffix(CHUNKS)
         speeds[case] = max(row["speed"], speeds.get(case, 0.0))
     for robot, copies, version in sorted({case[:3] for case in speeds}):
-        own = speeds[robot, copies, version, "jaxccp"]
-        found = [speeds.get((robot, copies, version, name)) for name in others]
-        ratios = " | ".join("–" if speed is None else f"{own / speed:.2f}" for speed in found)
+        base = speeds[robot, copies, version, "jaxccp"]
+        peer_speeds = [speeds.get((robot, copies, version, name)) for name in efforts]
+        ratios = " | ".join(
+            "–" if speed is None else f"{base / speed:.2f}" for speed in peer_speeds
+        )
         lines.append(f"| {robot} | {copies} | {version} | {ratios} |")
     for name in ROBOTS:
         of = [row for row in rows if row["robot"] == name]
@@ -276,21 +295,23 @@ def page(rows: list[dict]) -> str:
         lines += ["|---|---|---|---|---|---|---|"]
         for row in sorted(of, key=lambda r: (r["copies"], r["jax"])):
             case = row["jax"], row["copies"]
-            own = next(r for r in of if r["engine"] == "jaxccp" and (r["jax"], r["copies"]) == case)
+            base = next(
+                r for r in of if r["engine"] == "jaxccp" and (r["jax"], r["copies"]) == case
+            )
             error = "–" if row["error"] is None else f"{row['error']:.1e}"
             if error == "nan":
                 error = "diverged"
             spent = "–" if row["compile"] is None else f"{row['compile']:.1f}"
             lines.append(
                 f"| {row['copies']} | {row['jax']} | {row['engine']} | {row['speed']:,.0f} "
-                f"({row['least']:,.0f}–{row['most']:,.0f}) | {row['speed'] / own['speed']:.2f} "
+                f"({row['least']:,.0f}–{row['most']:,.0f}) | {row['speed'] / base['speed']:.2f} "
                 f"| {error} | {spent} |"
             )
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Measure the robots that are named, or all."""
+    """Measure the robots that the command line names, or all."""
     parser = argparse.ArgumentParser(description="Steps per second of robots that people train")
     parser.add_argument("robots", nargs="*", metavar="ROBOT", default=list(ROBOTS))
     parser.add_argument("--copies", default="1,64,1024")

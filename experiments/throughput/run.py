@@ -1,10 +1,10 @@
-"""Steps per second, beside MuJoCo and MJX on the same machine in the same run.
+"""Measure steps per second of jaxccp, MuJoCo and MJX on the same machine in the same run.
 
     python -m experiments.throughput.run [--scenes ant,tower,spheres27] [--batches 1,64,1024]
 
 On one core, or as many as ``JAX_NUM_CPU_DEVICES`` names, each a device of JAX. Needs gymnasium (for
-its models), mujoco and mujoco-mjx. Writes results.md beside itself, results_2_cores.md for two. Run
-it on a machine that does nothing else: figures are the best of several.
+its models), mujoco and mujoco-mjx. Writes results.md to this folder, or results_2_cores.md for two
+cores. Run it on an otherwise idle machine: figures are the best of several.
 """
 
 import argparse
@@ -38,50 +38,53 @@ mjx: Any = importlib.import_module("mujoco.mjx")
 CORES = int(os.environ["JAX_NUM_CPU_DEVICES"])
 SEED = 0
 NOISE = 0.1
-"""Of coordinates and rates at the start [m, rad, m/s, rad/s]."""
+"""Standard deviation of initial coordinates and velocities [m, rad, m/s, rad/s]."""
 WARM = 200
-"""Steps before those that are timed: the robots have fallen by then."""
+"""Number of steps of a call of a program; the robots fall in the first call, which is not timed."""
 SECONDS = 2.0
-"""How long a timed run takes about."""
+"""Approximate time of a timed run [s]."""
 REPEATS = 5
 TOLERANCE = 1e-4
-"""[m/s]"""
+"""Residual at which the iterations of a step stop [m/s]."""
 NEWTON_STEPS = 4
-"""Iterations of MJX's solver, with which it has converged."""
+"""Number of iterations of MJX's solver, with which it converges."""
 LINE_SEARCH = 10
-"""Steps of its line search at most."""
-HERE = Path(__file__).resolve().parent
+"""Largest number of steps of MJX's line search."""
+FOLDER = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one engine did with one robot in one batch."""
+    """The measurements of one engine with one scene and batch size."""
 
     engine: str
     batch: int
     speed: float
-    """[steps/s]"""
+    """Steps of all copies per second [steps/s]."""
     compile: float | None = None
-    """CPU time [s]."""
+    """CPU time of compilation [s]."""
     fusions: int | None = None
     iterations: str = "–"
-    """Mean; mean of the slowest copy."""
+    """Mean number of iterations of all copies; that of the slowest copy of each step."""
     unsolved: float | None = None
-    """Share of steps."""
+    """Share of unsolved steps."""
     penetration: float | None = None
-    """Largest at the end [m]."""
+    """Largest penetration of the first copy at the end [m]."""
 
 
 def peer(path: Path) -> Any:
-    """MuJoCo's model, with one evaluation of the dynamics a step, as we have: the robots' files ask
-    for four, by RK4."""
+    """Return MuJoCo's model, with one evaluation of the dynamics per step as jaxccp has.
+
+    The robots' files ask for four, by RK4.
+    """
     model = mujoco.MjModel.from_xml_path(str(path))
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     return model
 
 
 def starts(model: Any, batch: int) -> tuple[np.ndarray, np.ndarray]:
-    """qpos and qvel of every copy: about the model's own, if it is a robot."""
+    """Return initial qpos and qvel of every copy: the model's default, with noise if it is a
+    robot."""
     random, noise = np.random.default_rng(SEED), NOISE * (model.nu > 0)
     qpos = np.tile(model.qpos0, (batch, 1))
     qpos[:, 7:] += noise * random.standard_normal((batch, model.nq - 7))
@@ -89,13 +92,19 @@ def starts(model: Any, batch: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def controls(model: Any, batch: int, steps: int) -> np.ndarray:
-    """Uniform within the actuators' limits."""
+    """Return random controls, uniform within the actuators' limits [batch steps nu].
+
+    Args:
+        model: MuJoCo's model.
+        batch: number of copies.
+        steps: number of steps.
+    """
     low, high = model.actuator_ctrlrange.T
     return np.random.default_rng(SEED + 1).uniform(low, high, (batch, steps, model.nu))
 
 
 def fastest(run: Callable[[int], None], batch: int) -> float:
-    """Steps per second, the best of several runs of about the same time."""
+    """Return steps per second, the best of several runs of about the same time."""
     start = time.perf_counter()
     run(WARM)
     steps = max(1, round(SECONDS / max(time.perf_counter() - start, 1e-3)))
@@ -109,14 +118,15 @@ def fastest(run: Callable[[int], None], batch: int) -> float:
 
 
 def compiled(function: Callable, *args: object) -> tuple[Callable, float, int]:
-    """A compiled program, the CPU time of that [s], and its fusions."""
+    """Return a compiled program, the CPU time of tracing and compiling [s], and its number of
+    fusions."""
     start = time.process_time()
     program = jax.jit(function).lower(*args).compile()
     spent = time.process_time() - start
     return program, spent, (program.as_text() or "").count(" fusion(")
 
 
-def ours(path: Path, batch: int) -> Row:
+def jaxccp_row(path: Path, batch: int) -> Row:
     reference = peer(path)
     loaded = load(path, allow_unsupported=True)
     place = jax.jit(jax.vmap(lambda q, v: loaded.layout.state(loaded.model, loaded.state, q, v)))
@@ -132,16 +142,16 @@ def ours(path: Path, batch: int) -> Row:
     (state, command), _ = put_on_devices((state, command), None, batch)
     program, spent, fusions = compiled(many, state, command)
     end, path_ = jax.block_until_ready(program(state, command))
-    now = [end]
+    latest = [end]
 
     def run(_: int) -> None:
-        start = put_on_devices(now[0], None, batch)[0]
-        now[0], _path = jax.block_until_ready(program(start, command))
+        start = put_on_devices(latest[0], None, batch)[0]
+        latest[0], _path = jax.block_until_ready(program(start, command))
 
     speed = fastest(run, batch)
     solver = path_.report.solver
     count = np.asarray(solver.iterations)
-    first = jax.tree.map(lambda leaf: leaf[0], now[0])
+    first = jax.tree.map(lambda leaf: leaf[0], latest[0])
     assert np.isfinite(first.position).all()
     qpos, _ = loaded.layout.coordinates(fitted, first)
     return Row(
@@ -156,8 +166,8 @@ def ours(path: Path, batch: int) -> Row:
     )
 
 
-def theirs(path: Path, batch: int) -> Row:
-    """MJX."""
+def mjx_row(path: Path, batch: int) -> Row:
+    """Measure MJX with a batch of copies and return its row."""
     reference = peer(path)
     reference.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     reference.opt.iterations, reference.opt.ls_iterations = NEWTON_STEPS, LINE_SEARCH
@@ -177,16 +187,16 @@ def theirs(path: Path, batch: int) -> Row:
         return jax.vmap(one)(state, drive)
 
     program, spent, fusions = compiled(many, state, drive)
-    now = [jax.block_until_ready(program(state, drive))]
+    latest = [jax.block_until_ready(program(state, drive))]
 
     def run(_: int) -> None:
-        now[0] = jax.block_until_ready(program(now[0], drive))
+        latest[0] = jax.block_until_ready(program(latest[0], drive))
 
     return Row(f"MJX, {NEWTON_STEPS} Newton steps", batch, fastest(run, batch), spent, fusions)
 
 
 def native(path: Path, solver: str) -> Row:
-    """MuJoCo C, one copy after the other, with one of its solvers."""
+    """Measure MuJoCo C with a single copy and one of its solvers, and return its row."""
     model = peer(path)
     model.opt.solver = getattr(mujoco.mjtSolver, f"mjSOL_{solver.upper()}")
     data = mujoco.MjData(model)
@@ -204,7 +214,7 @@ def native(path: Path, solver: str) -> Row:
 
 
 def penetration(model: Any, qpos: np.ndarray) -> float:
-    """The deepest [m], as MuJoCo sees it."""
+    """Return the largest penetration according to MuJoCo [m]."""
     data = mujoco.MjData(model)
     data.qpos = qpos
     mujoco.mj_forward(model, data)
@@ -230,13 +240,22 @@ def table(rows: list[Row]) -> str:
 
 
 def measured(name: str, path: Path, batches: str) -> list[Row]:
-    """Of one scene; MJX has the robots, and one copy of what is not too large for it."""
+    """Measure one scene and return the rows of all engines.
+
+    MJX is measured with all batches of robots, and with a single copy of the other scenes, unless
+    they are too large for it.
+
+    Args:
+        name: name of the scene.
+        path: path of its file.
+        batches: comma-separated batch sizes of robots.
+    """
     robot, large = name in ROBOTS, name in ("spheres125", "spheres512")
     rows = []
     for batch in map(int, batches.split(",") if robot else ("1", "64")[: 1 if large else 2]):
-        rows.append(ours(path, batch))
+        rows.append(jaxccp_row(path, batch))
         if robot or (batch == 1 and not large):
-            rows.append(theirs(path, batch))
+            rows.append(mjx_row(path, batch))
     rows += [native(path, solver) for solver in ("Newton", "CG")]
     print(f"{name}\n{table(rows)}", flush=True)
     return rows
@@ -250,7 +269,7 @@ def main() -> None:
     parser.add_argument("--batches", default="1,64,1024", help="of the robots; others: 1,64")
     options = parser.parse_args()
     versions = {p: importlib.metadata.version(p) for p in ("jax", "mujoco", "mujoco-mjx")}
-    text = (HERE / "results.template.md").read_text()
+    text = (FOLDER / "results.template.md").read_text()
     text += (
         f"\n{platform.machine()}, {CORES} core{'s' * (CORES > 1)}; "
         + ", ".join(map(" ".join, versions.items()))
@@ -261,7 +280,7 @@ def main() -> None:
             rows = measured(name, scene(name, Path(folder)), options.batches)
             text += f"\n## {name.capitalize()}\n\n{table(rows)}\n"
     name = "results.md" if CORES == 1 else f"results_{CORES}_cores.md"
-    (HERE / name).write_text(text)
+    (FOLDER / name).write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The scenes: gymnasium's robots, stacks of boxes and heaps of spheres, all as MuJoCo files."""
+"""Provide the scenes as MuJoCo files: gymnasium's robots, stacks of boxes and heaps of spheres."""
 
 import importlib.util
 import random
@@ -6,20 +6,20 @@ from pathlib import Path
 
 ROBOTS = ("ant", "humanoid")
 BOXES, SIDE = 10, 0.1
-"""Of the stacks; sides [m]."""
+"""Number of boxes of a stack, and length of their sides [m]."""
 ASKEW = 1e-3
-"""How far boxes of the tower are moved at most [m]; they are turned by ten times that [rad]."""
+"""Largest offset of boxes of the tower [m]; their largest yaw is ten times that [rad]."""
 RADIUS = 0.05
-"""Of the spheres [m]."""
+"""Radius of the spheres [m]."""
 STEP = 5e-3
-"""[s]"""
+"""Length of a step [s]."""
 
 
 def scene(name: str, folder: Path) -> Path:
-    """The file of a scene: ``ant``, ``humanoid``, ``stack``, ``tower``, which is one
-    askew, or ``spheres`` and their number.
+    """Return the file of a scene, which is written to ``folder`` unless it is one of gymnasium's.
 
-    What is not among gymnasium's models is written to ``folder``.
+    Scenes are ``ant``, ``humanoid``, ``stack``, ``tower``, which is a misaligned stack, and
+    ``spheres`` followed by their number.
     """
     if name in ROBOTS:
         return robot(name)
@@ -37,7 +37,11 @@ def scene(name: str, folder: Path) -> Path:
 
 
 def robot(name: str) -> Path:
-    """One of gymnasium's models."""
+    """Return the file of one of gymnasium's models.
+
+    Raises:
+        SystemExit: gymnasium is not installed.
+    """
     spec = importlib.util.find_spec("gymnasium")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("gymnasium is not installed; its models are needed: pip install gymnasium")
@@ -48,16 +52,21 @@ def _stack(askew: float) -> str:
     size, draw = " ".join([str(SIDE / 2)] * 3), random.Random(0)
     bodies = ""
     for i in range(BOXES):
-        x, y, turn = (askew * draw.uniform(-1, 1) for _ in range(3))
+        x, y, yaw = (askew * draw.uniform(-1, 1) for _ in range(3))
         bodies += (
-            f'<body pos="{x} {y} {(i + 0.5) * SIDE}" euler="0 0 {10 * turn}"><freejoint/>'
+            f'<body pos="{x} {y} {(i + 0.5) * SIDE}" euler="0 0 {10 * yaw}"><freejoint/>'
             f'<geom type="box" size="{size}" mass="1"/></body>'
         )
     return bodies
 
 
 def _heap(count: int) -> str:
-    """As high as wide, between four walls, each layer a little to the side of the one below."""
+    """Return a cubic heap of spheres between four walls, each layer slightly offset from the one
+    below.
+
+    Raises:
+        SystemExit: ``count`` is not a cube.
+    """
     edge = round(count ** (1 / 3))
     if edge**3 != count:
         raise SystemExit(f"spheres are 27, 125, 512, … : {count} is no cube")

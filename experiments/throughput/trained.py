@@ -1,4 +1,4 @@
-"""The robots that people train, whose feet alone collide: brax's and MuJoCo Playground's."""
+"""Load the robots of brax and MuJoCo Playground for training, of which only the feet collide."""
 
 import importlib
 import importlib.util
@@ -18,22 +18,22 @@ mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 NOISE = 0.1
 """Standard deviation of coordinates and rates at the start [m, rad, m/s, rad/s]."""
 REACH = 0.3
-"""Largest distance of commanded positions from those of the pose at the start [rad]."""
+"""Largest distance of commanded positions from those of the initial pose [rad]."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A robot's file, and how MJX simulates it in training."""
+    """A robot's file, and the settings with which MJX simulates it in training."""
 
     package: str
     file: str
-    """File in the package."""
+    """Path of the file in the package."""
     iterations: int
-    """Iterations of MJX's solver in training."""
+    """Number of iterations of MJX's solver in training."""
     line_search: int
-    """Steps of its line search in training."""
+    """Number of steps of MJX's line search in training."""
     install: str
-    """What to install for the file."""
+    """Arguments of ``pip install`` that install the package."""
 
 
 def _brax(name: str, iterations: int, line_search: int) -> Trained:
@@ -55,26 +55,26 @@ ROBOTS = {
     "go1": _playground("go1", 1),
     "berkeley_humanoid": _playground("berkeley_humanoid", 3),
 }
-"""Iterations of ant and humanoid are those that brax sets in its code, the others' those of their
-files."""
+"""Robots by name; iterations of ant and humanoid are those that brax sets in its code, those of the
+others come from their files."""
 
 
 def written(name: str, folder: Path) -> Path:
-    """Write the file of a robot without its meshes, which only are looked at, and return its path.
+    """Write the file of a robot without its meshes, which are only visual, and return its path.
 
     Args:
         name: one of :data:`ROBOTS`.
-        folder: to write to.
+        folder: folder to write to.
 
     Raises:
         SystemExit: the package that has the file is not installed.
     """
-    one = ROBOTS[name]
-    found = importlib.util.find_spec(one.package)
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit(f"{one.package} has the file of {name}: pip install {one.install}")
-    root = Path(found.submodule_search_locations[0])
-    spec = mujoco.MjSpec.from_file(str(root / one.file))
+    robot = ROBOTS[name]
+    package = importlib.util.find_spec(robot.package)
+    if package is None or not package.submodule_search_locations:
+        raise SystemExit(f"{robot.package} has the file of {name}: pip install {robot.install}")
+    root = Path(package.submodule_search_locations[0])
+    spec = mujoco.MjSpec.from_file(str(root / robot.file))
     for geom in list(spec.geoms):
         if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
             spec.delete(geom)
@@ -87,7 +87,8 @@ def written(name: str, folder: Path) -> Path:
 
 
 def reference(path: Path) -> Any:
-    """Return MuJoCo's model of a file, with one evaluation of the dynamics a step, as ours has."""
+    """Return MuJoCo's model of a file, with one evaluation of the dynamics per step, as jaxccp
+    has."""
     model = mujoco.MjModel.from_xml_path(str(path))
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
@@ -95,12 +96,13 @@ def reference(path: Path) -> Any:
 
 
 def starts(model: Any, copies: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates and rates of all copies: the pose of the first key of a file, or the
-    model's own, with noise in the joints.
+    """Return initial coordinates and velocities of all copies [copies nq], [copies nv].
+
+    The pose is the first key of the file, or else the model's default, with noise in the joints.
 
     Args:
-        model: MuJoCo's.
-        copies: number of them.
+        model: MuJoCo's model.
+        copies: number of copies.
     """
     random = np.random.default_rng(0)
     rest = model.key_qpos[0] if model.nkey else model.qpos0
@@ -111,13 +113,14 @@ def starts(model: Any, copies: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def controls(model: Any, copies: int, steps: int) -> np.ndarray:
-    """Return random controls of all copies and steps: within the limits of motors, or positions
-    about those of the first key.
+    """Return random controls of all copies and steps [steps copies nu].
+
+    They are within the limits of motors, or are positions near those of the first key.
 
     Args:
-        model: MuJoCo's.
-        copies: number of them.
-        steps: number of them.
+        model: MuJoCo's model.
+        copies: number of copies.
+        steps: number of steps.
     """
     low, high = model.actuator_ctrlrange.T
     if model.nkey:
@@ -127,22 +130,22 @@ def controls(model: Any, copies: int, steps: int) -> np.ndarray:
 
 
 class Copies:
-    """Copies of a robot in our engine, in single precision.
+    """Copies of a robot in jaxccp, in single precision.
 
     Attributes:
-        layout: the order of its coordinates and controls in MuJoCo.
-        carry: what a step of each copy starts from.
+        layout: order of the coordinates and controls in MuJoCo.
+        carry: carry from which a step of each copy starts.
         drive: controls of all steps and copies.
     """
 
     def __init__(self, path: Path, copies: int, steps: int, stop: Stop) -> None:
-        """Place the copies.
+        """Place the copies in their initial states.
 
         Args:
-            path: of the robot's file.
-            copies: number of them.
+            path: path of the robot's file.
+            copies: number of copies.
             steps: number of steps that have controls.
-            stop: when the iterations of a step end.
+            stop: stopping criterion of the solver.
         """
         model, loaded = reference(path), load(path, allow_unsupported=True)
         self.model, self.layout = loaded.model, loaded.layout
@@ -159,10 +162,10 @@ class Copies:
         Args:
             carry: carry of all copies.
             control: controls of all copies.
-            mapping: makes a function of all copies of that of one.
+            mapping: transformation that maps a function of one copy over all copies.
         """
         return mapping(lambda c, u: self.stepper.advance(self.model, c, None, u)[0])(carry, control)
 
     def rollout(self, carry: Any, drive: jax.Array) -> Any:
-        """Return the carry of all copies after a step with each of the controls."""
+        """Return the carry of all copies after one step with each of the controls."""
         return jax.lax.scan(lambda c, u: (self.advance(c, u), None), carry, drive)[0]

@@ -1,4 +1,4 @@
-"""Checkpoints of orbax: any pytree of arrays and random keys, the newest one only."""
+"""Save any pytree of arrays and random keys with orbax, and keep the newest checkpoint only."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ Tree = TypeVar("Tree")
 
 
 class Checkpoints:
-    """In a folder, by number."""
+    """Numbered checkpoints in a folder, of which the newest is kept."""
 
     def __init__(self, folder: Path) -> None:
         options = ocp.CheckpointManagerOptions(max_to_keep=1, enable_async_checkpointing=False)
@@ -27,16 +27,18 @@ class Checkpoints:
         self.manager.save(number, args=ocp.args.StandardSave(_kept(jax.tree.leaves(tree))))
 
     def restore(self, like: Tree) -> Tree:
-        """The newest one, whose leaves are of the kinds of those of ``like``."""
+        """Return the newest checkpoint, as a pytree with the structure and the types of
+        ``like``."""
         leaves, structure = jax.tree.flatten(like)
         shapes = ocp.args.StandardRestore(_kept(leaves))
-        found: Iterator[Any] = iter(self.manager.restore(self.latest, args=shapes))
-        restored = [_as(leaf, next(found)) if leaf.size else leaf for leaf in leaves]
+        stored: Iterator[Any] = iter(self.manager.restore(self.latest, args=shapes))
+        restored = [_as(leaf, next(stored)) if leaf.size else leaf for leaf in leaves]
         return jax.tree.unflatten(structure, restored)
 
 
 def _kept(leaves: list[jax.Array]) -> list[np.ndarray]:
-    """Orbax refuses arrays without entries, and knows no random keys."""
+    """Return the leaves that orbax can store: arrays with entries, with random keys as plain
+    data."""
     return [np.asarray(_plain(leaf)) for leaf in leaves if leaf.size]
 
 

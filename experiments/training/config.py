@@ -1,20 +1,22 @@
-"""What each run is told: budgets, learning rates, networks. One frozen dataclass per algorithm."""
+"""Define the settings of each run, one dataclass per algorithm: budgets, rates, networks."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shac:
-    """Short-horizon actor-critic (Xu et al., Accelerated Policy Learning with Parallel
-    Differentiable Simulation, ICLR 2022, arXiv:2204.07137); analytic policy gradients without a
-    critic."""
+    """Settings of short-horizon actor-critic, and of analytic policy gradients without a critic.
+
+    Xu et al., Accelerated Policy Learning with Parallel Differentiable Simulation, ICLR 2022,
+    arXiv:2204.07137.
+    """
 
     steps: int
-    """Of the environment, all copies together."""
+    """Steps of the environment, of all copies together."""
     actors: int = 64
     horizon: int = 32
     critic: bool = True
-    """False: returns end with the horizon."""
+    """Whether there is a critic; without one returns end with the horizon."""
     hidden: tuple[int, ...] = (64, 64)
     discount: float = 0.99
     trace: float = 0.95
@@ -23,21 +25,22 @@ class Shac:
     critic_rate: float = 1e-3
     """Learning rates; both fall linearly to a hundredth."""
     clip: float = 1.0
-    """Largest norm of the actor's gradient that is taken."""
+    """Norm to which the actor's gradient is clipped."""
     bound: float | None = None
-    """Largest norm of the slope of one copy's return in its state that is taken, at each step."""
+    """Norm to which the gradient of one copy's return with respect to its state is clipped, at each
+    step."""
     epochs: int = 16
     minibatches: int = 4
-    """Of the critic, in every update."""
+    """Epochs and minibatches of the critic in every update."""
     kept: float = 0.2
-    """Share of the target critic that an update keeps."""
+    """Weight of the old target critic in an update of it."""
     deviation: float = 0.4
-    """Of the noise on actions at the start, which is learned."""
+    """Initial standard deviation of the noise on actions, which is learned."""
     reward_scale: float = 1.0
 
     @property
     def batch(self) -> int:
-        """Steps of an update."""
+        """Number of environment steps of an update, of all copies together."""
         return self.actors * self.horizon
 
     @property
@@ -47,19 +50,19 @@ class Shac:
 
 @dataclass(frozen=True, kw_only=True)
 class Ppo:
-    """Brax's trainer; 64 copies x 32 steps make an update, as in :class:`Shac`."""
+    """Settings of brax's PPO trainer; 64 copies × 32 steps make an update, as in :class:`Shac`."""
 
     steps: int
     segments: int = 4
-    """Calls of the trainer, each of which starts from the parameters of the one before with fresh
-    copies and fresh moments of Adam: what is kept between them is all that the trainer takes."""
+    """Number of calls of the trainer. Each starts from the parameters of the previous one, the only
+    state that the trainer takes, with fresh copies and fresh moments of Adam."""
     actors: int = 64
     horizon: int = 32
     minibatches: int = 4
     epochs: int = 8
     hidden: tuple[int, ...] = (64, 64)
     rate: float = 3e-4
-    """Learning rate of the first segment; it falls linearly from one to the next."""
+    """Learning rate of the first segment; it decreases linearly from one segment to the next."""
     discount: float = 0.99
     entropy: float = 1e-3
     clip: float = 0.2
@@ -68,12 +71,12 @@ class Ppo:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Of one environment."""
+    """The settings of both algorithms for one environment."""
 
     ppo: Ppo
     shac: Shac
     brax: str
-    """Brax's environment that comes nearest."""
+    """Name of brax's most similar environment."""
 
 
 SETTINGS = {
@@ -94,6 +97,6 @@ SETTINGS = {
     ),
 }
 POINTS = 20
-"""Of a curve."""
+"""Number of points of a curve."""
 EPISODES = 16
-"""Of which each point is the mean; the policy acts without noise."""
+"""Number of episodes whose mean is a point of a curve; the policy acts without noise."""

@@ -1,4 +1,4 @@
-"""What a run leaves: one row per point, in a small CSV."""
+"""Store the learning curve of a run: one row per point, in a small CSV."""
 
 import csv
 import time
@@ -7,22 +7,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-CURVES = HERE / "curves"
+FOLDER = Path(__file__).resolve().parent
+CURVES = FOLDER / "curves"
 Row = dict[str, float]
 
 
 @dataclass
 class Clock:
-    """CPU time of the process and time on the wall [s], compilation included; pauses are not."""
+    """A clock of CPU time of the process and wall-clock time [s], with compilation but without
+    pauses."""
 
     cpu: float = 0.0
     wall: float = 0.0
-    """Of earlier processes of the same run."""
-    since: tuple[float, float] = field(default_factory=lambda: _now())
+    """CPU time and wall-clock time of earlier processes of the same run [s]."""
+    since: tuple[float, float] = field(default_factory=lambda: _clocks())
 
     def read(self) -> dict[str, float]:
-        cpu, wall = _now()
+        cpu, wall = _clocks()
         spent = {
             "cpu_s": self.cpu + cpu - self.since[0],
             "wall_s": self.wall + wall - self.since[1],
@@ -31,13 +32,13 @@ class Clock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        start = _now()
+        start = _clocks()
         yield
-        end = _now()
+        end = _clocks()
         self.since = (self.since[0] + end[0] - start[0], self.since[1] + end[1] - start[1])
 
 
-def _now() -> tuple[float, float]:
+def _clocks() -> tuple[float, float]:
     return time.process_time(), time.perf_counter()
 
 
@@ -46,12 +47,12 @@ class Curve:
     path: Path
 
     def rows(self, until: float = float("inf")) -> list[Row]:
-        """Those of at most so many steps."""
+        """Return the points of the curve of at most so many steps."""
         if not self.path.exists():
             return []
         with self.path.open(newline="") as file:
-            found = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
-        return [row for row in found if row["steps"] <= until]
+            table = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
+        return [row for row in table if row["steps"] <= until]
 
     def write(self, rows: list[Row]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

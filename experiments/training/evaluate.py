@@ -1,4 +1,4 @@
-"""How good a policy is: returns of whole episodes without noise on its actions."""
+"""Evaluate a policy: returns of complete episodes without noise on its actions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +15,15 @@ Evaluate = Callable[[Policy, Key], tuple[Float[Array, " e"], Float[Array, " e"]]
 
 
 def evaluator(env: Any, episodes: int, length: int) -> Evaluate:
-    """A program: returns and lengths [steps] of episodes of brax's interface, each up to the step
-    that ends it."""
+    """Return a compiled function that returns returns and lengths [steps] of episodes of a policy.
+
+    An episode counts up to the step that ends it.
+
+    Args:
+        env: environment with brax's interface.
+        episodes: number of episodes.
+        length: largest number of steps of an episode.
+    """
 
     @jax.jit
     def evaluate(policy: Policy, key: Key) -> tuple[Array, Array]:
@@ -27,14 +34,14 @@ def evaluator(env: Any, episodes: int, length: int) -> Evaluate:
             _, alive, _, _, count = carry
             return jnp.any(alive) & (count < length)
 
-        def one(carry: Any) -> Any:
+        def advance(carry: Any) -> Any:
             state, alive, total, steps, count = carry
             state = jax.vmap(env.step)(state, policy(state.obs))
             total = total + jnp.where(alive, state.reward, 0.0)
             return state, alive & (state.done < 0.5), total, steps + alive, count + 1
 
         start = (state, jnp.ones(episodes, bool), zero, zero, 0)
-        _, _, total, steps, _ = lax.while_loop(going, one, start)
+        _, _, total, steps, _ = lax.while_loop(going, advance, start)
         return total, steps
 
     return evaluate

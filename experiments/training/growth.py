@@ -1,8 +1,8 @@
-"""How derivatives grow along a motion of the ant: norms of products of A, step by step.
+"""Measure how derivatives grow along a motion of the ant: norms of products of A, step by step.
 
     python -m experiments.training.growth
 
-Random actions, 16 copies, float64. Writes growth.md beside itself.
+Random actions, 16 copies, float64. Writes growth.md to this folder.
 """
 
 import os
@@ -22,42 +22,43 @@ from jaxccp import Relaxed, Stop, envs, linearise, tangent_names
 
 SEED, COPIES = 0, 16
 ACTIONS = (1, 8, 32)
-"""After how many, each of ten steps: SHAC looks 8 ahead, or 32."""
+"""Numbers of actions, each of ten steps, after which the norm is reported: the horizon of SHAC is 8
+or 32."""
 CASES = (("ccp", None), ("ccp", 0.3), ("ncp", None), ("ncp", 0.3), ("ncp", 1.0))
-"""Law of contact, speed of relaxed derivatives [m/s]."""
-HERE = Path(__file__).resolve().parent
+"""Contact law and speed of relaxed derivatives [m/s] of each case."""
+FOLDER = Path(__file__).resolve().parent
 
 
 def growth(law: str, relaxed: float | None) -> np.ndarray:
-    """Largest singular value of the product of all A so far, of each copy after each action."""
+    """Return the largest singular value of the product of all A so far [copies actions]."""
     env: Any = envs.make("ant", auto_reset=False, law=law)
     stepper = replace(env.stepper, stop=Stop(1e-10, max_iterations=500))
     # The values are those of the solver: only what is differentiated is relaxed.
     if relaxed:
         stepper = replace(stepper, gradient=Relaxed(relaxed))
-    starting, acting = jax.random.split(jax.random.key(SEED))
-    states = jax.vmap(env.reset)(jax.random.split(starting, COPIES)).physics.state
+    start_key, action_key = jax.random.split(jax.random.key(SEED))
+    states = jax.vmap(env.reset)(jax.random.split(start_key, COPIES)).physics.state
     size = (COPIES, max(ACTIONS), *env.action_spec.shape)
-    actions = jax.random.uniform(acting, size, minval=-1.0, maxval=1.0)
+    actions = jax.random.uniform(action_key, size, minval=-1.0, maxval=1.0)
     repeats = round(env.ctrl_dt / env.sim_dt)
 
-    def one(state: Any, actions: jax.Array) -> jax.Array:
+    def products(state: Any, actions: jax.Array) -> jax.Array:
         control = jax.vmap(env.layout.control)(actions)
 
-        def act(carry: tuple, control: jax.Array) -> tuple[tuple, jax.Array]:
+        def apply_action(carry: tuple, control: jax.Array) -> tuple[tuple, jax.Array]:
             def step(_: int, carry: tuple) -> tuple:
                 state, product = carry
-                found = linearise(env.model, state, control, stepper=stepper)
-                return found.after, found.A @ product
+                linearised = linearise(env.model, state, control, stepper=stepper)
+                return linearised.after, linearised.A @ product
 
             carry = lax.fori_loop(0, repeats, step, carry)
             return carry, carry[1]
 
         start = state, jnp.eye(2 * len(tangent_names(env.model)))
-        return lax.scan(act, start, control)[1]
+        return lax.scan(apply_action, start, control)[1]
 
-    # By numpy: on one core jax's batched decomposition in a loop does not come to an end.
-    return np.linalg.norm(np.asarray(jax.jit(jax.vmap(one))(states, actions)), 2, axis=(2, 3))
+    # By numpy: on one core jax's batched decomposition in a loop does not terminate.
+    return np.linalg.norm(np.asarray(jax.jit(jax.vmap(products))(states, actions)), 2, axis=(2, 3))
 
 
 def main() -> None:
@@ -65,12 +66,12 @@ def main() -> None:
     heads = [f"median after {n}" for n in ACTIONS] + [f"largest after {max(ACTIONS)}"]
     lines = ["| law | relaxed [m/s] | " + " | ".join(heads) + " |", "|" + "---|" * (2 + len(heads))]
     for law, relaxed in CASES:
-        found = growth(law, relaxed)
-        cells = [float(np.median(found[:, n - 1])) for n in ACTIONS] + [float(found[:, -1].max())]
+        norms = growth(law, relaxed)
+        cells = [float(np.median(norms[:, n - 1])) for n in ACTIONS] + [float(norms[:, -1].max())]
         speed = "–" if relaxed is None else f"{relaxed:g}"
         lines.append(f"| {law} | {speed} | " + " | ".join(f"{x:.1e}" for x in cells) + " |")
         print(lines[-1], flush=True)
-    (HERE / "growth.md").write_text(
+    (FOLDER / "growth.md").write_text(
         f"""# How derivatives grow on the ant
 
 `python -m experiments.training.growth` · seed {SEED}, {COPIES} copies, random actions, float64

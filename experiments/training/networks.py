@@ -1,4 +1,4 @@
-"""Perceptrons with the activation of brax's, so that policies of both algorithms are one file."""
+"""Define perceptrons with brax's activation, so that both algorithms share one file format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,17 +17,23 @@ Layers = list[tuple[Array, Array]]
 
 
 def perceptron(key: Key, sizes: Sequence[int], last: float = 1.0) -> Layers:
-    """Random layers after LeCun, the last one ``last`` times as large; biases 0."""
+    """Return random layers after LeCun, with biases of 0.
+
+    Args:
+        key: random key.
+        sizes: sizes of the input, of the hidden layers and of the output.
+        last: factor on the kernel of the last layer.
+    """
     layers = []
-    for number, own in enumerate(jax.random.split(key, len(sizes) - 1)):
+    for number, layer_key in enumerate(jax.random.split(key, len(sizes) - 1)):
         scale = (last if number == len(sizes) - 2 else 1.0) / sizes[number] ** 0.5
-        kernel = scale * jax.random.normal(own, (sizes[number], sizes[number + 1]))
+        kernel = scale * jax.random.normal(layer_key, (sizes[number], sizes[number + 1]))
         layers.append((kernel, jnp.zeros(sizes[number + 1])))
     return layers
 
 
 def applied(layers: Layers, x: Float[Array, "*b n"]) -> Float[Array, "*b m"]:
-    """x σ(x) between the layers."""
+    """Return the output of a perceptron with activation x σ(x) between the layers."""
     for kernel, bias in layers[:-1]:
         x = jax.nn.silu(x @ kernel + bias)
     kernel, bias = layers[-1]
@@ -37,7 +43,7 @@ def applied(layers: Layers, x: Float[Array, "*b n"]) -> Float[Array, "*b m"]:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Policy:
-    """What acts: observations are centred and scaled, actions are from −1 to 1."""
+    """A deterministic policy: observations are centred and scaled, actions are from −1 to 1."""
 
     mean: Float[Array, " n"]
     deviation: Float[Array, " n"]
@@ -57,16 +63,16 @@ class Policy:
     @staticmethod
     def load(path: Path) -> "Policy":
         with np.load(path) as file:
-            known = {name: jnp.asarray(file[name]) for name in file.files}
-        count = sum(name.startswith("kernel") for name in known)
-        layers = [(known[f"kernel{i}"], known[f"bias{i}"]) for i in range(count)]
-        return Policy(known["mean"], known["deviation"], layers)
+            arrays = {name: jnp.asarray(file[name]) for name in file.files}
+        count = sum(name.startswith("kernel") for name in arrays)
+        layers = [(arrays[f"kernel{i}"], arrays[f"bias{i}"]) for i in range(count)]
+        return Policy(arrays["mean"], arrays["deviation"], layers)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Moments:
-    """Running mean and variance of what was observed."""
+    """The running mean and variance of the observations."""
 
     count: Float[Array, ""]
     mean: Float[Array, " n"]
@@ -79,17 +85,18 @@ class Moments:
 
     @property
     def deviation(self) -> Float[Array, " n"]:
-        """Not below 0.01: what hardly moves shall not be blown up."""
+        """Standard deviation, not below 0.01, so that observations that hardly vary are not
+        amplified."""
         return jnp.sqrt(self.variance + 1e-4)
 
     def scaled(self, obs: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
         return (obs - self.mean) / self.deviation
 
     def seen(self, obs: Float[Array, "b n"]) -> "Moments":
-        """With more observations (Chan, Golub & LeVeque 1983)."""
-        more = jnp.asarray(len(obs), self.count.dtype)
-        count = self.count + more
+        """Return the moments with more observations (Chan, Golub & LeVeque 1983)."""
+        added = jnp.asarray(len(obs), self.count.dtype)
+        count = self.count + added
         shift = jnp.mean(obs, axis=0) - self.mean
-        spread = self.variance * self.count + jnp.var(obs, axis=0) * more
-        spread = spread + shift**2 * self.count * more / count
-        return Moments(count, self.mean + shift * more / count, spread / count)
+        spread = self.variance * self.count + jnp.var(obs, axis=0) * added
+        spread = spread + shift**2 * self.count * added / count
+        return Moments(count, self.mean + shift * added / count, spread / count)

@@ -1,6 +1,6 @@
-"""PPO as brax has it, on our environments through the adapter or on brax's own."""
+"""Train with brax's PPO, on jaxccp's environments through the adapter or on brax's."""
 
-# What flax makes of a class, the checker cannot see; and the package may be absent.
+# The type checker cannot see the attributes that flax adds; and the package may be absent.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 # pyright: reportArgumentType=false
 from collections.abc import Callable
@@ -18,12 +18,14 @@ from experiments.training.config import Ppo
 from experiments.training.networks import Policy
 
 Parameters = tuple[Any, Any, Any]
-"""Of the normaliser, the policy and the critic, as brax has them."""
+"""Parameters of the normaliser, the policy and the critic, as brax stores them."""
 
 
 class Spread(EpisodeWrapper):
-    """Episodes whose first ends anywhere: where all copies are equally old, an update sees but one
-    part of an episode."""
+    """A wrapper whose first episodes end at random times.
+
+    If all copies had the same age, an update would see only one part of an episode.
+    """
 
     def reset(self, rng: jax.Array) -> Any:
         state = super().reset(rng)
@@ -36,7 +38,14 @@ class Spread(EpisodeWrapper):
 def wrapped(
     env: Env, episode_length: int, action_repeat: int, randomization_fn: Callable | None
 ) -> Env:
-    """As brax wraps environments to train on, with episodes spread."""
+    """Return an environment wrapped as brax does it for training, with episodes of random ages.
+
+    Args:
+        env: environment of one copy.
+        episode_length: largest number of steps of an episode.
+        action_repeat: number of steps with the same action.
+        randomization_fn: required by brax's interface, not used.
+    """
     del randomization_fn
     return AutoResetWrapper(Spread(VmapWrapper(env), episode_length, action_repeat))
 
@@ -55,12 +64,23 @@ def segment(
     rate: float,
     points: int,
     before: Parameters | None,
-    seen: Callable[[int, Parameters], None],
+    report: Callable[[int, Parameters], None],
 ) -> Parameters:
-    """One call of the trainer; ``seen`` gets steps and parameters ``points`` times.
+    """Call the trainer once and return the parameters at its end.
 
-    The copies' starts, the noise and the batches are drawn from ``seed``: the same call gives the
-    same numbers.
+    The copies' initial states, the noise and the batches are drawn from ``seed``: the same call
+    gives the same numbers.
+
+    Args:
+        env: environment of one copy.
+        settings: settings of the algorithm.
+        episode_length: largest number of steps of an episode.
+        seed: seed of the call.
+        steps: number of environment steps, of all copies together.
+        rate: learning rate.
+        points: number of times that ``report`` is called after the start.
+        before: parameters to start from; random ones when None.
+        report: function of the steps so far and the parameters.
     """
     _, parameters, _ = ppo.train(
         environment=env,
@@ -83,18 +103,18 @@ def segment(
         num_evals=points + 1,
         run_evals=False,
         restore_params=before,
-        policy_params_fn=lambda step, _, given: seen(step, given),
+        policy_params_fn=lambda step, _, trained: report(step, trained),
     )
     return parameters
 
 
 def policy(parameters: Parameters) -> Policy:
-    """Its mode: tanh of the first half of what the network says."""
-    normaliser, acting, _ = parameters
-    found = acting["params"]
-    layers = [(found[name]["kernel"], found[name]["bias"]) for name in sorted(found)]
+    """Return the mode of brax's policy: tanh of the first half of the network's output."""
+    normaliser, actor, _ = parameters
+    weights = actor["params"]
+    layers = [(weights[name]["kernel"], weights[name]["bias"]) for name in sorted(weights)]
     kernel, bias = layers[-1]
     half = kernel.shape[1] // 2
     layers[-1] = (kernel[:, :half], bias[:half])
-    one = partial(jax.tree.map, jnp.asarray)
-    return one(Policy(normaliser.mean, normaliser.std, layers))
+    convert = partial(jax.tree.map, jnp.asarray)
+    return convert(Policy(normaliser.mean, normaliser.std, layers))

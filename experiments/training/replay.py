@@ -1,4 +1,4 @@
-"""Plays a policy: one episode as a page for the browser, and as a film.
+"""Play one episode of a policy, and write it as a page for the browser and as a film.
 
     python -m experiments.training.replay NAME POLICY.npz [--seconds 10] [--law ncp]
 
@@ -22,21 +22,29 @@ from jaxccp.viz.film import write_film
 from jaxccp.viz.replay import replay
 
 RATE = 15
-"""Pictures of a film per second."""
+"""Number of pictures of a film per second."""
 
 
 def played(env: Any, policy: Policy, steps: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Poses of all bodies up to the end of the episode, [n nb 3] and [n nb 4], and its return."""
+    """Return positions [n nb 3] and orientations [n nb 4] of all bodies in an episode, and its
+    return.
+
+    Args:
+        env: environment.
+        policy: policy that acts.
+        steps: largest number of steps.
+        seed: seed of the initial state.
+    """
     spec = env.action_spec
 
-    def one(state: envs.EnvState, _: None) -> tuple[envs.EnvState, tuple]:
+    def advance(state: envs.EnvState, _: None) -> tuple[envs.EnvState, tuple]:
         action = spec.low + (policy(state.obs) + 1) / 2 * (spec.high - spec.low)
         after = env.step(state, jnp.asarray(action, spec.dtype))
         pose = after.physics.state
         return after, (pose.position, pose.quaternion, after.reward, after.terminated)
 
     start = env.reset(jax.random.key(seed))
-    run = jax.jit(lambda state: jax.lax.scan(one, state, length=steps)[1])
+    run = jax.jit(lambda state: jax.lax.scan(advance, state, length=steps)[1])
     position, quaternion, reward, terminated = map(np.asarray, run(start))
     count = int(np.argmax(terminated)) + 1 if terminated.any() else steps
     first = start.physics.state

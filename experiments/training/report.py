@@ -1,4 +1,4 @@
-"""Draws curves.png and writes results.md from the curves of all runs.
+"""Draw curves.png and write results.md from the curves of all runs.
 
 python -m experiments.training.report
 """
@@ -13,24 +13,31 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.training.config import EPISODES, SETTINGS
-from experiments.training.curve import CURVES, HERE, Curve, Row
+from experiments.training.curve import CURVES, FOLDER, Curve, Row
 
 Runs = dict[str, dict[int, list[Row]]]
-"""Curves by what was run and by seed."""
+"""Curves by the label of the run, and by seed."""
 
 
 def runs(name: str, folder: Path = CURVES) -> Runs:
-    found: Runs = defaultdict(dict)
+    curves: Runs = defaultdict(dict)
     for path in sorted(folder.glob(f"{name}-*.csv")):
         match = re.fullmatch(rf"{name}-(.+)-(\d+)", path.stem)
         if match:
-            found[match[1].replace("-", ", ")][int(match[2])] = Curve(path).rows()
-    return dict(found)
+            curves[match[1].replace("-", ", ")][int(match[2])] = Curve(path).rows()
+    return dict(curves)
 
 
-def draw(axes: Axes, found: Runs, column: str, scale: float) -> None:
-    """Mean of the seeds, and their range."""
-    for number, (label, seeds) in enumerate(found.items()):
+def draw(axes: Axes, curves: Runs, column: str, scale: float) -> None:
+    """Draw the mean return of the seeds, and its range.
+
+    Args:
+        axes: axes to draw on.
+        curves: curves by label and seed.
+        column: column of the curves on the horizontal axis.
+        scale: unit of the horizontal axis.
+    """
+    for number, (label, seeds) in enumerate(curves.items()):
         across = [np.array([row[column] for row in rows]) / scale for rows in seeds.values()]
         values = [np.array([row["return"] for row in rows]) for rows in seeds.values()]
         grid = np.linspace(max(x[0] for x in across), min(x[-1] for x in across), 100)
@@ -39,13 +46,13 @@ def draw(axes: Axes, found: Runs, column: str, scale: float) -> None:
         axes.fill_between(grid, lines.min(0), lines.max(0), color=f"C{number}", alpha=0.2, lw=0)
 
 
-def picture(found: dict[str, Runs], file: Path) -> None:
-    figure = Figure(figsize=(12, 3 * len(found)), dpi=90)
+def picture(curves: dict[str, Runs], file: Path) -> None:
+    figure = Figure(figsize=(12, 3 * len(curves)), dpi=90)
     for name, (left, right) in zip(
-        found, figure.subplots(len(found), 2, squeeze=False), strict=True
+        curves, figure.subplots(len(curves), 2, squeeze=False), strict=True
     ):
-        draw(left, found[name], "steps", 1e6)
-        draw(right, found[name], "cpu_s", 60)
+        draw(left, curves[name], "steps", 1e6)
+        draw(right, curves[name], "cpu_s", 60)
         left.set(ylabel=f"{name}: return", xlabel="steps of the environment [million]")
         right.set(xlabel="CPU time of training, compilation included [min]")
         right.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -60,7 +67,7 @@ def line(name: str, label: str, seeds: dict[int, list[Row]]) -> str:
     best = [max(row["return"] for row in rows) for rows in seeds.values()]
     steps = "; ".join(sorted({f"{row['steps'] / 1e6:.2f}" for row in last}))
 
-    def each(numbers: list[float], form: str = ",.0f") -> str:
+    def join(numbers: list[float], form: str = ",.0f") -> str:
         return ", ".join(f"{number:{form}}" for number in numbers)
 
     # Iterations of the first point compile; a mean over the others is the speed.
@@ -69,22 +76,22 @@ def line(name: str, label: str, seeds: dict[int, list[Row]]) -> str:
         for rows in seeds.values()
     ]
     largest = [max(row.get("largest", 0.0) for row in rows) for rows in seeds.values()]
-    slopes = each(largest, ".2g") if any(largest) else ""
+    slopes = join(largest, ".2g") if any(largest) else ""
     return (
-        f"| {name} | {label} | {len(seeds)} | {steps} | {each([row['return'] for row in last])} | "
-        f"{each(best)} | {each([row['length'] for row in last])} | "
-        f"{each([row['cpu_s'] / 60 for row in last], '.1f')} | "
-        f"{each([row['wall_s'] / 60 for row in last], '.1f')} | {np.mean(speed):,.0f} | {slopes} |"
+        f"| {name} | {label} | {len(seeds)} | {steps} | {join([row['return'] for row in last])} | "
+        f"{join(best)} | {join([row['length'] for row in last])} | "
+        f"{join([row['cpu_s'] / 60 for row in last], '.1f')} | "
+        f"{join([row['wall_s'] / 60 for row in last], '.1f')} | {np.mean(speed):,.0f} | {slopes} |"
     )
 
 
 def main() -> None:
-    found = {name: known for name in SETTINGS if (known := runs(name))}
-    picture(found, HERE / "curves.png")
+    curves = {name: group for name in SETTINGS if (group := runs(name))}
+    picture(curves, FOLDER / "curves.png")
     lines = [
-        line(name, label, seeds) for name, known in found.items() for label, seeds in known.items()
+        line(name, label, seeds) for name, group in curves.items() for label, seeds in group.items()
     ]
-    (HERE / "results.md").write_text(
+    (FOLDER / "results.md").write_text(
         f"""# Training
 
 `python -m experiments.training.run NAME ALGORITHM --seed SEED`, then

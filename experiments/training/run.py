@@ -1,10 +1,10 @@
-"""Trains one policy, and goes on where a run that was cut had its last checkpoint.
+"""Train one policy, or continue an interrupted run from its last checkpoint.
 
     python -m experiments.training.run NAME ALGORITHM [--seed 0]
 
 NAME: cartpole, hopper or ant. ALGORITHM: ppo (brax's), shac or apg (through the simulator's
-derivatives). The curve goes to curves/ beside this file, checkpoints and the policy of
-its best point to out/training.
+derivatives). The curve is written to curves/ in this folder, checkpoints and the policy of its
+best point to out/training.
 """
 
 import argparse
@@ -35,8 +35,8 @@ def main() -> None:
     parser.add_argument("--ahead", type=int, help="actions that shac and apg look ahead")
     parser.add_argument("--brax", action="store_true", help="brax's own environment (ppo only)")
     options = parser.parse_args()
-    known = SETTINGS[options.name]
-    settings: Any = known.ppo if options.algorithm == "ppo" else known.shac
+    task_settings = SETTINGS[options.name]
+    settings: Any = task_settings.ppo if options.algorithm == "ppo" else task_settings.shac
     if options.algorithm == "apg":
         settings = replace(settings, critic=False)
     if options.steps:
@@ -49,7 +49,7 @@ def main() -> None:
     if options.relaxed:
         gradient = Relaxed(options.relaxed)
         plain = replace(plain, stepper=replace(plain.stepper, gradient=gradient))
-    shown: Any = brax_envs.get_environment(known.brax) if options.brax else BraxEnv(plain)
+    shown: Any = brax_envs.get_environment(task_settings.brax) if options.brax else BraxEnv(plain)
     words = [options.name, options.algorithm, options.law, "brax" if options.brax else None]
     words += [f"relaxed{options.relaxed:g}" if options.relaxed else None]
     words += [f"{options.ahead}ahead" if options.ahead else None, str(options.seed)]

@@ -1,4 +1,4 @@
-"""Problems that nobody should pose, and what is expected of a solver that is given one.
+"""Problems that nobody should pose, and the status that a solver is expected to give them.
 
 They have the shape of :mod:`tests.ccp.random_problems`, so that they need no program of their own.
 """
@@ -15,7 +15,7 @@ EQUALITY, INEQUALITY, BOX, NORMAL = 0, 2, 4, 6
 """First row of each kind."""
 
 ANY = frozenset(Status) - {Status.NON_FINITE, Status.INFEASIBLE}
-"""Whatever happened, as long as it is true: a solution that is none is found out by the test."""
+"""Any status, as long as it is true: the test checks what is called a solution."""
 UNSOLVED = frozenset({Status.MAX_ITERATIONS, Status.STALLED})
 SOLVED, IMPOSSIBLE, NON_FINITE = (
     frozenset({s}) for s in (Status.CONVERGED, Status.INFEASIBLE, Status.NON_FINITE)
@@ -23,7 +23,7 @@ SOLVED, IMPOSSIBLE, NON_FINITE = (
 
 
 def edited(**values: object) -> Case:
-    """A healthy problem with entries of its arrays replaced: field → (index, value)."""
+    """Return a healthy problem with entries of its arrays replaced: field → (index, value)."""
     case = random_case(3)
     for field, (index, value) in values.items():  # pyright: ignore[reportGeneralTypeIssues]
         array = getattr(case, field).copy()
@@ -33,7 +33,12 @@ def edited(**values: object) -> Case:
 
 
 def empty_rows(admissible: bool) -> Case:
-    """N = 0, with velocities in the dual cones, or only without the contacts' normals."""
+    """Return a problem with N = 0.
+
+    Args:
+        admissible: whether all velocities lie in the dual cones, else all but those of the
+            contacts' normals, which close at 1 m/s.
+    """
     case = random_case(3, kind="open")
     r = case.r.copy()
     if not admissible:
@@ -42,7 +47,7 @@ def empty_rows(admissible: bool) -> Case:
 
 
 def opposed(kind: int) -> Case:
-    """Two rows that are the same but for their sign, and want opposite things."""
+    """Return a problem in which two rows, equal but for sign, ask for opposite velocities."""
     case = edited(r=(slice(kind, kind + 2), -1.0))
     rows, bodies = case.rows.copy(), case.bodies.copy()
     rows[kind + 1], bodies[kind + 1] = -rows[kind], bodies[kind]
@@ -50,13 +55,13 @@ def opposed(kind: int) -> Case:
 
 
 def unbounded() -> Case:
-    """A row whose impulse makes matters worse: N is not positive semidefinite."""
+    """Return a problem whose N is not positive semidefinite: an impulse increases its violation."""
     case = edited(rows=(INEQUALITY, 0.0), compliance=(INEQUALITY, -1.0), r=(INEQUALITY, -1.0))
     return replace(case, bodies=case.bodies.clip(0, BODIES - 1))
 
 
 def jammed() -> Case:
-    """Contacts that push one body both ways, closing at 1 m/s."""
+    """Return a problem whose contacts push one body from both sides, closing at 1 m/s."""
     case = random_case(3, kind="frictionless")
     rows, bodies, r = case.rows.copy(), case.bodies.copy(), case.r.copy()
     first, second = slice(NORMAL, NORMAL + 3), slice(NORMAL + 3, NORMAL + 6)
@@ -66,7 +71,7 @@ def jammed() -> Case:
 
 
 def zeros(*at: int, **r: float) -> Case:
-    """A healthy problem with rows of zeros whose velocity nothing can change."""
+    """Return a healthy problem with rows of zeros, whose velocities no impulse can change."""
     case = random_case(3)
     rows, speeds = case.rows.copy(), case.r.copy()
     rows[list(at)] = 0.0

@@ -1,4 +1,4 @@
-"""``solve`` as one program: called as it is, it is hundreds of a single operation each."""
+"""Compile ``solve`` to one program: otherwise it runs as hundreds, of one operation each."""
 
 import jax
 

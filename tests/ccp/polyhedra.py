@@ -22,14 +22,14 @@ def normals(shape: ConeType) -> np.ndarray:
 
 
 def vertices(shape: ConeType) -> np.ndarray:
-    """Corners of the section with μ λ_n = 1."""
+    """Return the corners of the section of the cone at which μ λ_n = 1."""
     return (normals(shape) + np.roll(normals(shape), -1, axis=0)) / (
         1 + np.cos(2 * np.pi / SIDES[shape])
     )
 
 
 def edges(shape: ConeType, mu: float) -> np.ndarray:
-    """The rays that span the cone, as columns."""
+    """Return the rays that span the cone, as columns."""
     corners = vertices(shape)
     return np.vstack([np.ones(len(corners)), mu * corners.T])
 
@@ -39,8 +39,17 @@ def shaped(problem: Problem, shape: ConeType) -> Problem:
 
 
 def coulomb_violation(lam: np.ndarray, u: np.ndarray, mu: np.ndarray, shape: ConeType) -> float:
-    """Of contacts (c × 3): no penetration, no pull, no work of the normal impulse, and the
-    greatest dissipation that the polygon allows."""
+    """Return the largest violation of Coulomb's law with a polygon as friction disc.
+
+    The conditions are: no penetration, no pull, no work of the normal impulse, and the greatest
+    dissipation that the polygon allows.
+
+    Args:
+        lam: impulses of the contacts (c × 3).
+        u: velocities of the contacts (c × 3).
+        mu: coefficient of friction of each contact.
+        shape: the polygon.
+    """
     limit = mu * lam[:, 0]
     most = limit * np.max(u[:, 1:] @ vertices(shape).T, axis=1)
     parts = [
@@ -52,7 +61,7 @@ def coulomb_violation(lam: np.ndarray, u: np.ndarray, mu: np.ndarray, shape: Con
 
 
 def interior_point(case: Case, shape: ConeType) -> np.ndarray:
-    """λ of the convex law by Clarabel, every constraint a row of A λ ≤ b."""
+    """Return λ of the convex law by Clarabel, with every constraint a row of A λ ≤ b."""
     n, s, eye = len(case.r), len(case.lo), np.eye(len(case.r))
     rows = [(eye[i], case.hi[i]) for i in range(s) if np.isfinite(case.hi[i])]
     rows += [(-eye[i], -case.lo[i]) for i in range(s) if np.isfinite(case.lo[i])]
@@ -69,7 +78,13 @@ def interior_point(case: Case, shape: ConeType) -> np.ndarray:
 
 
 def check_convex(case: Case, shape: ConeType, lam: np.ndarray) -> None:
-    """λ has the interior point's objective and velocities; itself it need not be unique."""
+    """Check that λ has the interior point's objective and velocities; λ itself need not be unique.
+
+    Args:
+        case: the problem.
+        shape: the polygon of its contacts' friction.
+        lam: impulses to check.
+    """
     reference, matrix = interior_point(case, shape), case.matrix()
     ours, best = (0.5 * x @ matrix @ x + case.r @ x for x in (lam, reference))
     np.testing.assert_allclose(ours, best, atol=1e-8)

@@ -41,7 +41,7 @@ class Case:
         return Problem(delassus, r, Cones(lo, hi, mu))
 
     def jacobian(self) -> np.ndarray:
-        """W, a matrix over all bodies, the world's columns zero because its inverse mass is."""
+        """Return W over all bodies; the world's columns are zero because its inverse mass is."""
         full = np.zeros((len(self.r), 6 * BODIES))
         for row, values, pair in zip(full, self.rows, self.bodies, strict=True):
             for body, part in zip(pair, values.reshape(2, 6), strict=True):
@@ -56,7 +56,14 @@ class Case:
 def random_case(
     seed: int, scalars: int = SCALARS, contacts: int = CONTACTS, kind: str = "mixed"
 ) -> Case:
-    """A problem with a solution: r = W v + b, where b itself is an admissible velocity."""
+    """Return a random problem with a solution: r = W v + b, where b is an admissible velocity.
+
+    Args:
+        seed: seed of the random numbers.
+        scalars: number of scalar rows: equalities, inequalities, boxes.
+        contacts: number of contacts of three rows.
+        kind: one of ``KINDS``, what the problem is made to show.
+    """
     rng = np.random.default_rng([seed, *kind.encode()])
     n, blocks = scalars + 3 * contacts, scalars + contacts
     top = 3 if kind == "redundant" else BODIES
@@ -97,19 +104,24 @@ KINDS = (
 
 
 def stack(problems: list[Problem]) -> Problem:
-    """A batch for ``vmap``."""
+    """Stack problems into a batch for ``vmap``."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems)
 
 
 def pick(tree, index: int):
-    """One member of a batch, in numpy."""
+    """Return one member of a batch, in numpy."""
     return jax.tree.map(lambda leaf: np.asarray(leaf[index]), tree)
 
 
 def violations(case: Case, lam: np.ndarray, law: str) -> dict[str, float]:
-    """How far ``lam`` is from each condition of the law, written out row by row.
+    """Return the largest violation of each condition of the law by ``lam``, computed row by row.
 
     Impulse conditions in N·s, velocity conditions in m/s, products of both in J.
+
+    Args:
+        case: the problem.
+        lam: impulses.
+        law: ``ccp``, the convex law, or ``ncp``, Coulomb's.
     """
     lam, s = np.asarray(lam, float), len(case.lo)
     u = case.matrix() @ lam + case.r
@@ -131,17 +143,17 @@ def violations(case: Case, lam: np.ndarray, law: str) -> dict[str, float]:
             note("complementarity", max(-speed, 0) * (hi - value))
         else:
             note("u in K*", -speed)
-    for (p, *push), (v, *slip), mu in zip(
+    for (p, *friction), (v, *slip), mu in zip(
         lam[s:].reshape(-1, 3), u[s:].reshape(-1, 3), case.mu, strict=True
     ):
         slide = np.linalg.norm(slip)
-        note("lambda in K", np.linalg.norm(push) - mu * p)
+        note("lambda in K", np.linalg.norm(friction) - mu * p)
         if law == "ccp":
             note("u in K*", mu * slide - v)
-            note("complementarity", abs(p * v + np.dot(push, slip)))
+            note("complementarity", abs(p * v + np.dot(friction, slip)))
         else:
             note("u in K*", -v)
             note("complementarity", abs(p * v))
             # Greatest dissipation: friction takes μ p from every metre of sliding.
-            note("opposes sliding", abs(np.dot(push, slip) + mu * p * slide))
+            note("opposes sliding", abs(np.dot(friction, slip) + mu * p * slide))
     return worst

@@ -1,4 +1,4 @@
-"""Which algorithm auto chooses, and how two take turns."""
+"""Test which algorithm Auto chooses, and how two algorithms alternate on one problem."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -72,8 +72,8 @@ def test_the_second_finishes_what_the_first_cannot(law: Law) -> None:
 
 
 @dataclass(frozen=True)
-class Idle(Solver):
-    """Spoils the iterate once and gives up."""
+class SpoilOnce(Solver):
+    """A solver that spoils the iterate once and gives up."""
 
     def init(self, task, lam, n_lam):
         return lam, n_lam
@@ -93,7 +93,7 @@ class Idle(Solver):
 def test_the_first_goes_on_from_the_better_iterate(patience: int) -> None:
     problem, stop = random_case(1).problem(), Stop(atol=1e-9, max_iterations=2000)
     alone = solve(problem, APGD(), stop=stop)
-    relayed = solve(problem, SolverSequence(APGD(), Idle(), patience), stop=stop)
+    relayed = solve(problem, SolverSequence(APGD(), SpoilOnce(), patience), stop=stop)
     assert relayed.statistics.status == Status.CONVERGED
     np.testing.assert_allclose(relayed.u, alone.u, atol=1e-7)
     # One step is the idle one's, and it spoils nothing; the first begins anew where it was.
@@ -105,7 +105,7 @@ def test_the_first_goes_on_from_the_better_iterate(patience: int) -> None:
 @pytest.mark.parametrize("patience", [0, 8])
 def test_the_last_goes_on_from_the_better_iterate(patience: int) -> None:
     problem, stop = random_case(1).problem(), Stop(atol=1e-9, max_iterations=2000)
-    relay = SolverSequence(Idle(), Idle(), patience, APGD())
+    relay = SolverSequence(SpoilOnce(), SpoilOnce(), patience, APGD())
     alone, relayed = solve(problem, APGD(), stop=stop), solve(problem, relay, stop=stop)
     assert relayed.statistics.status == Status.CONVERGED
     np.testing.assert_allclose(relayed.u, alone.u, atol=1e-7)
@@ -116,6 +116,6 @@ def test_the_last_goes_on_from_the_better_iterate(patience: int) -> None:
 
 def test_giving_up_twice_is_a_stall() -> None:
     problem = random_case(1).problem()
-    solution = solve(problem, SolverSequence(Idle(), Idle(), 1), stop=Stop(atol=1e-9))
+    solution = solve(problem, SolverSequence(SpoilOnce(), SpoilOnce(), 1), stop=Stop(atol=1e-9))
     assert solution.statistics.status == Status.STALLED
     assert solution.statistics.iterations == 3  # the first again, from the better iterate

@@ -1,4 +1,4 @@
-"""Every solver on problems that nobody should pose: a true status, finite impulses, an end.
+"""Test every solver on problems that nobody should pose: a true status, finite impulses, an end.
 
 Batches have the size and shape of those that other tests solve: the programs are theirs.
 """
@@ -56,11 +56,11 @@ def solved(name: str, law: Law) -> Solution:
 def check_statuses(solution: Solution, law: Law) -> None:
     wrong = {}
     for index, name in enumerate(CASES):
-        one = pick(solution, index)
-        assert np.isfinite(one.lam).all(), name
+        member = pick(solution, index)
+        assert np.isfinite(member.lam).all(), name
         # So large that nothing of a velocity is left but rounding.
-        assert np.abs(one.lam).max() < 1e14, name
-        if (status := Status(int(one.statistics.status))) not in expected(name, law):
+        assert np.abs(member.lam).max() < 1e14, name
+        if (status := Status(int(member.statistics.status))) not in expected(name, law):
             wrong[name] = status.name
     assert not wrong
 
@@ -76,34 +76,34 @@ def test_a_status_says_what_is_wrong_and_impulses_are_finite(name: str, law: Law
 @general
 @every_law
 def test_what_is_called_a_solution_is_one(name: str, law: Law) -> None:
-    """Row by row; and one row that nothing can satisfy does not spoil the others."""
+    """Solutions satisfy each row's law, and one impossible row does not spoil the others."""
     solution = solved(name, law)
     for index, label in enumerate(NAMES):
-        one, case = pick(solution, index), CASES.get(label, (HEALTHY,))[0]
-        impossible = one.statistics.status == Status.INFEASIBLE
-        if not (impossible or one.statistics.status == Status.CONVERGED):
+        member, case = pick(solution, index), CASES.get(label, (HEALTHY,))[0]
+        impossible = member.statistics.status == Status.INFEASIBLE
+        if not (impossible or member.statistics.status == Status.CONVERGED):
             continue
         if impossible:
             still = np.abs(case.rows).max(axis=1) == 0
             case = replace(case, r=np.where(still, 0.0, case.r))
         limit = 3e-8 * max(1.0, case.mu.max())  # of μ‖u_t‖ as well
-        broken = {k: v for k, v in violations(case, one.lam, law).items() if v > limit}
+        broken = {k: v for k, v in violations(case, member.lam, law).items() if v > limit}
         assert not broken, label
 
 
 @pytest.mark.xdist_group("dantzig")
 @every_law
 def test_dantzig(law: Law) -> None:
-    """Its contacts have pyramids."""
+    """Dantzig's method, on pyramids, ends with a true status on every bad problem."""
     solution = pivot(shaped(batch(), "pyramid"), law)
     check_statuses(solution, law)
     for index, name in enumerate(CASES):
-        one, case = pick(solution, index), CASES[name][0]
-        if one.statistics.status == Status.CONVERGED and law == "ncp":
-            u = case.matrix() @ one.lam + case.r
-            push, speed = (x[SCALARS:].reshape(-1, 3) for x in (one.lam, u))
+        member, case = pick(solution, index), CASES[name][0]
+        if member.statistics.status == Status.CONVERGED and law == "ncp":
+            u = case.matrix() @ member.lam + case.r
+            impulses, velocities = (x[SCALARS:].reshape(-1, 3) for x in (member.lam, u))
             limit = 1e-9 * max(1.0, case.mu.max())
-            assert coulomb_violation(push, speed, case.mu, "pyramid") < limit, name
+            assert coulomb_violation(impulses, velocities, case.mu, "pyramid") < limit, name
 
 
 EQUALITIES: dict[str, tuple[float, float, Status]] = {
@@ -114,7 +114,7 @@ EQUALITIES: dict[str, tuple[float, float, Status]] = {
     "a row of zeros, satisfied": (0.0, 0.0, Status.CONVERGED),
     "healthy": (1.0, 1.0, Status.CONVERGED),
 }
-"""What the first row of six is multiplied with, and its velocity."""
+"""Factor of the first of six rows, its velocity, and the expected status."""
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -128,19 +128,19 @@ def test_linear_systems(name: str) -> None:
         cases.append(replace(case, rows=rows, r=r))
     stop = Stop(atol=1e-9, max_iterations=LIMIT)
     run = jax.jit(lambda problem: solve(problem, SOLVERS[name](), stop=stop))
-    for each, (label, (*_, status)) in zip(cases, EQUALITIES.items(), strict=True):
-        solution = run(each.problem())
+    for edited, (label, (*_, status)) in zip(cases, EQUALITIES.items(), strict=True):
+        solution = run(edited.problem())
         assert np.isfinite(solution.lam).all(), label
         assert Status(int(solution.statistics.status)) == status, label
         if status in (Status.CONVERGED, Status.INFEASIBLE):
-            u = each.matrix() @ np.asarray(solution.lam) + each.r
+            u = edited.matrix() @ np.asarray(solution.lam) + edited.r
             np.testing.assert_allclose(u[1:], 0.0, atol=1e-8, err_msg=label)
 
 
 @pytest.mark.xdist_group("relay")
 @every_law
 def test_solvers_that_take_turns(law: Law) -> None:
-    """What auto is made of, on the column of boxes that its own tests have."""
+    """A sequence of PSOR and Newton, as in Auto, ends with a true status on a column of boxes."""
     column = test_auto.column(12, 1e4)
     matrix, r = np.array(column.delassus.dense()), np.array(column.r)
     still, jammed = matrix.copy(), matrix.copy()

@@ -1,4 +1,4 @@
-"""Factors by the tiles of a band: against NumPy, and what uses them against the full matrix."""
+"""Test factors by the tiles of a band against NumPy, and their users against the full matrix."""
 
 from dataclasses import replace
 
@@ -24,7 +24,13 @@ from tests.laws import CONVEX_LAW_LONG
 
 
 def shuffled(contacts: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column of all blocks within ``width`` of the diagonal, contacts in any order."""
+    """Return row and column of all blocks of a band, contacts in random order.
+
+    Args:
+        contacts: number of contacts.
+        width: number of blocks beside the diagonal.
+        seed: seed of the order.
+    """
     place = np.arange(contacts)
     row, column = np.nonzero(np.abs(place[:, None] - place) <= width)
     order = np.random.default_rng(seed).permutation(contacts)
@@ -80,14 +86,17 @@ def test_solves_like_numpy(contacts: int, width: int, definite: bool, precision:
     random = np.random.default_rng(1)
     row, column = shuffled(contacts, width, 1)
     # Nothing is definite or dominant about these: only pivoting keeps the factors accurate.
-    entries, own = random.normal(size=(len(row), 3, 3)), random.normal(size=(contacts, 3, 3))
+    entries, diagonal_blocks = (
+        random.normal(size=(len(row), 3, 3)),
+        random.normal(size=(contacts, 3, 3)),
+    )
     if definite:
         place = {pair: at for at, pair in enumerate(zip(row, column, strict=True))}
         mirrored = [place[pair] for pair in zip(column, row, strict=True)]
         entries = entries + entries[mirrored].swapaxes(1, 2)
-        own = own @ own.swapaxes(1, 2) + 20 * width * np.eye(3)
+        diagonal_blocks = diagonal_blocks @ diagonal_blocks.swapaxes(1, 2) + 20 * width * np.eye(3)
     matrix = full(entries, row, column, contacts)
-    matrix += full(own, np.arange(contacts), np.arange(contacts), contacts)
+    matrix += full(diagonal_blocks, np.arange(contacts), np.arange(contacts), contacts)
     band, b = made(row, column, contacts), random.normal(size=(2, 3 * contacts))
     factorised = band_cholesky.factorised if definite else band_lu.factorised
 
@@ -96,7 +105,7 @@ def test_solves_like_numpy(contacts: int, width: int, definite: bool, precision:
         factors = factorised(band.tiles(entries, diagonal), band)
         return factors.solve(b[0]), factors.solve_transposed(b[1])
 
-    x, y = both(*(jnp.asarray(array, precision) for array in (entries, own, b)))
+    x, y = both(*(jnp.asarray(array, precision) for array in (entries, diagonal_blocks, b)))
     tolerance = 200 * np.finfo(precision).eps * np.linalg.cond(matrix)
     np.testing.assert_allclose(x, np.linalg.solve(matrix, b[0]), atol=tolerance)
     np.testing.assert_allclose(y, np.linalg.solve(matrix.T, b[1]), atol=tolerance)
@@ -117,7 +126,7 @@ def test_pivots_that_vanish_are_avoided() -> None:
 
 
 def chain(contacts: int, seed: int) -> Problem:
-    """Contacts between one body and the next, in any order, at random velocities."""
+    """Return a problem of contacts between each body and the next, in random order and motion."""
     random = np.random.default_rng(seed)
     row, column = shuffled(contacts, 1, seed)
     band = made(row, column, contacts)

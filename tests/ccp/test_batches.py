@@ -1,4 +1,4 @@
-"""Solves of a batch at once against the same ones one by one, and other shapes of problems."""
+"""Test a batch solved at once against its problems one by one, and problems of other shapes."""
 
 import jax
 import numpy as np
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in MEMBERS]
 )
 
-ONE_OF_EACH_KIND = slice(1, None, SEEDS)
-"""Of these redundant ones, too, are solved soon: none makes all others wait."""
+FIRST_OF_EVERY_KIND = slice(1, None, SEEDS)
+"""Problems with this seed are solved soon, redundant ones too: none makes the batch wait."""
 
 
 def test_vmap_equals_a_loop(name: str) -> None:
@@ -23,13 +23,13 @@ def test_vmap_equals_a_loop(name: str) -> None:
     def together(problem: Problem) -> Solution:
         return solve(problem, SOLVERS[name](), law="ncp", stop=STOP)
 
-    batch = together(stack([case.problem() for case in CASES[ONE_OF_EACH_KIND]]))
-    alone = jax.tree.map(lambda leaf: leaf[ONE_OF_EACH_KIND], solved(name, "ncp"))
+    batch = together(stack([case.problem() for case in CASES[FIRST_OF_EVERY_KIND]]))
+    alone = jax.tree.map(lambda leaf: leaf[FIRST_OF_EVERY_KIND], solved(name, "ncp"))
     np.testing.assert_allclose(batch.u, alone.u, atol=1e-7)
     np.testing.assert_array_equal(batch.statistics.status, alone.statistics.status)
     # Rounding differs between the two programs, and an iteration's outcome with it.
     most = 1.3 * np.asarray(alone.statistics.iterations) + 10
-    for index, label in enumerate(NAMES[ONE_OF_EACH_KIND]):
+    for index, label in enumerate(NAMES[FIRST_OF_EVERY_KIND]):
         assert pick(batch, index).statistics.iterations <= most[index], label
 
 

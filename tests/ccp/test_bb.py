@@ -1,4 +1,4 @@
-"""What is particular to spectral projected gradients."""
+"""Test spectral projected gradients (Barzilai and Borwein) after thousands of steps."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +8,7 @@ from tests.ccp.compiled import solve
 
 
 def test_rounding_does_not_add_up() -> None:
-    """N λ is a sum over all steps: after thousands of them it has to be that of λ all the same."""
+    """The residual is that of λ to rounding, though N λ is a sum over thousands of steps."""
     links, end = 25, 100.0
     lightness = np.ones(links)
     lightness[-1] = 1 / end
@@ -25,5 +25,5 @@ def test_rounding_does_not_add_up() -> None:
     solution = solve(problem, BarzilaiBorwein(), stop=Stop(0.0, max_iterations=10_000))
     u = matrix.astype(np.float32).astype(np.float64) @ np.asarray(solution.lam, np.float64) + r
     rounding = 2 * np.finfo(np.float32).eps * np.abs(solution.lam).max()
-    reported = float(solution.statistics.residual_ccp)
-    np.testing.assert_allclose(reported, np.abs(u).max(), rtol=0, atol=rounding)
+    residual = float(solution.statistics.residual_ccp)
+    np.testing.assert_allclose(residual, np.abs(u).max(), rtol=0, atol=rounding)

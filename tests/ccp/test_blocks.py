@@ -1,4 +1,4 @@
-"""Inverses of the blocks of a linear system that contacts make nearly singular."""
+"""Test inverses of the blocks of a linear system that contacts make nearly singular."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,24 +8,27 @@ from scipy.linalg import block_diag
 from jaxccp.ccp.operators.blocks import BlockDiagonal
 
 WEAK = 4e-10
-"""The ridge of a block that is else 0 along some directions."""
+"""Ridge of a block that is otherwise 0 along some directions."""
 
 
 @pytest.mark.parametrize("width", [3, 6])
 def test_inverse_of_definite_blocks_is_definite(width: int) -> None:
-    """What is definite stays so beside inverses of 1 / WEAK: else Cholesky's factor of their sum
-    with the identity, over the bodies, is not a number, as that of inverses by the adjugate is."""
+    """The inverse of definite blocks is definite beside inverses of 1 / WEAK.
+
+    Otherwise Cholesky's factor of their sum with the identity, over the bodies, is not a number, as
+    happens with inverses by the adjugate.
+    """
     random = np.random.default_rng(0)
-    turns = np.linalg.qr(random.normal(size=(500, width, width)))[0]
+    rotations = np.linalg.qr(random.normal(size=(500, width, width)))[0]
     spectrum = np.where(np.arange(width) % 3 == 0, 1.0, WEAK)
-    blocks = (turns * spectrum) @ np.swapaxes(turns, 1, 2)
+    blocks = (rotations * spectrum) @ np.swapaxes(rotations, 1, 2)
     system = BlockDiagonal(jnp.full(2, WEAK), jnp.asarray(blocks))
-    found = system.inverse(definite=True)
-    inverse = np.asarray(found.blocks)
-    least = np.linalg.eigvalsh(inverse + np.swapaxes(inverse, 1, 2)).min() / 2
-    assert least > 0
-    np.testing.assert_allclose(found.scalars, 1 / WEAK)
-    exact = (turns / spectrum) @ np.swapaxes(turns, 1, 2)
+    inverted = system.inverse(definite=True)
+    inverse = np.asarray(inverted.blocks)
+    smallest = np.linalg.eigvalsh(inverse + np.swapaxes(inverse, 1, 2)).min() / 2
+    assert smallest > 0
+    np.testing.assert_allclose(inverted.scalars, 1 / WEAK)
+    exact = (rotations / spectrum) @ np.swapaxes(rotations, 1, 2)
     np.testing.assert_allclose(inverse * WEAK, exact * WEAK, atol=1e-6)
 
 

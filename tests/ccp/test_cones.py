@@ -1,4 +1,4 @@
-"""Projections against brute force, their algebra, and the closed-form spectrum of the Jacobian."""
+"""Test projections against brute force, their algebra, and the spectrum of their Jacobian."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ MUS = (0.0, 0.3, 1.0, 4.0, 1e6)
 
 
 def points(count: int = 60) -> np.ndarray:
-    """Inside, outside, in the polar cone, on the axis and at the apex."""
+    """Return points inside, outside, in the polar cone, on the axis and at the apex."""
     random = np.random.default_rng(0).normal(size=(count, 3))
     axis = [[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 0, -2], [1e-12, 0, 0], [0, 1e-12, 0]]
     return np.vstack([random, random * [0.01, 1, 1], np.array(axis)])
@@ -31,7 +31,10 @@ def project(x: np.ndarray, mu: float) -> np.ndarray:
 
 
 def nearest(x: np.ndarray, mu: float) -> np.ndarray:
-    """By rotational symmetry the nearest point is on the ray's half-plane: minimise over it."""
+    """Return the nearest point of the cone to ``x``, by minimisation.
+
+    By rotational symmetry it lies in the half-plane of the axis and ``x``: two unknowns are enough.
+    """
     length = np.hypot(x[1], x[2])
     direction = x[1:] / length if length else np.array([1.0, 0.0])
 
@@ -63,7 +66,10 @@ def test_projection_lands_in_the_cone_and_stays(mu: float, dtype: type) -> None:
 
 @pytest.mark.parametrize("mu", MUS)
 def test_moreau(mu: float) -> None:
-    """x = Π_K(x) + Π_K°(x), perpendicular; the second part is minus the dual cone's, checked."""
+    """Moreau's decomposition x = Π_K(x) + Π_K°(x) holds, and its parts are perpendicular.
+
+    The second part is minus the projection onto the dual cone.
+    """
     x = points()
     k = cones(len(x), mu)
     p = np.asarray(k.project(jnp.asarray(x.ravel()))).reshape(-1, 3)
@@ -110,12 +116,12 @@ def test_spectrum_is_that_of_the_jacobian(mu: float) -> None:
     steps = 1e-7 * np.eye(3)
     differences = [(project(x + d, mu) - project(x - d, mu)) / 2e-7 for d in steps]
     expected = np.stack(differences, axis=2)
-    far = np.abs(np.abs(x[:, 0]) - mu * np.hypot(x[:, 1], x[:, 2])) > 1e-5
-    far &= np.abs(x[:, 0]) > 1e-5 if mu == 0 else np.abs(x[:, 0]) * mu > 1e-5
-    far &= np.abs(mu * x[:, 0] - np.hypot(x[:, 1], x[:, 2])) > 1e-5 * (1 + mu)
-    far &= np.abs(x[:, 0] + mu * np.hypot(x[:, 1], x[:, 2])) > 1e-5 * (1 + mu)
-    assert far.sum() > 40
-    np.testing.assert_allclose(spectral[far], expected[far], atol=1e-6)
+    off_kinks = np.abs(np.abs(x[:, 0]) - mu * np.hypot(x[:, 1], x[:, 2])) > 1e-5
+    off_kinks &= np.abs(x[:, 0]) > 1e-5 if mu == 0 else np.abs(x[:, 0]) * mu > 1e-5
+    off_kinks &= np.abs(mu * x[:, 0] - np.hypot(x[:, 1], x[:, 2])) > 1e-5 * (1 + mu)
+    off_kinks &= np.abs(x[:, 0] + mu * np.hypot(x[:, 1], x[:, 2])) > 1e-5 * (1 + mu)
+    assert off_kinks.sum() > 40
+    np.testing.assert_allclose(spectral[off_kinks], expected[off_kinks], atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

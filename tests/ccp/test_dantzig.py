@@ -1,4 +1,4 @@
-"""Dantzig on rows of every kind, its derivative, and what it refuses."""
+"""Test Dantzig's method on rows of every kind, its derivative, and what it refuses."""
 
 from dataclasses import replace
 from functools import cache
@@ -34,8 +34,8 @@ def test_every_kind_of_row(law: Law) -> None:
         if law == "ccp":
             check_convex(case, "pyramid", lam)
             continue
-        push, speed = (x[SCALARS:].reshape(-1, 3) for x in (lam, u))
-        assert coulomb_violation(push, speed, case.mu, "pyramid") < 1e-10
+        impulses, velocities = (x[SCALARS:].reshape(-1, 3) for x in (lam, u))
+        assert coulomb_violation(impulses, velocities, case.mu, "pyramid") < 1e-10
         lam, u = lam[:SCALARS], u[:SCALARS]
         assert np.all((lam >= case.lo) & (lam <= case.hi))
         assert np.all((lam <= case.lo + 1e-12) | (u < 1e-10))
@@ -43,7 +43,8 @@ def test_every_kind_of_row(law: Law) -> None:
 
 
 def test_larger_problems_without_friction() -> None:
-    """84 equality, inequality and box rows; without contacts the shape of cones is no matter."""
+    """Problems of 84 equality, inequality and box rows are solved; without contacts cones are
+    alike."""
     cases = [random_case(seed, scalars=84, contacts=0, kind="mixed") for seed in range(4)]
     cases += [random_case(seed, scalars=84, contacts=0, kind="redundant") for seed in range(4)]
     solution = run(stack([case.problem() for case in cases]), "ccp")
@@ -53,7 +54,7 @@ def test_larger_problems_without_friction() -> None:
 
 
 def test_one_shot_on_every_kind_of_row() -> None:
-    """It ends, and is exact where there is no friction."""
+    """One-shot bounds end on every problem, and are exact where there is no friction."""
     batch = stack([shaped(case.problem(), "pyramid") for case in CASES])
     solution = run(batch, "ncp", "one-shot")
     status = np.asarray(solution.statistics.status)
@@ -76,9 +77,12 @@ def test_float32(law: Law) -> None:
 
 
 def test_vmap_equals_a_loop() -> None:
-    one = jax.jit(lambda problem: solve(problem, Dantzig(), law="ncp", stop=EXACT))
+    solve_member = jax.jit(lambda problem: solve(problem, Dantzig(), law="ncp", stop=EXACT))
     for index in range(0, len(CASES), 4):
-        alone, member = one(shaped(CASES[index].problem(), "pyramid")), pick(solved("ncp"), index)
+        alone, member = (
+            solve_member(shaped(CASES[index].problem(), "pyramid")),
+            pick(solved("ncp"), index),
+        )
         np.testing.assert_allclose(alone.lam, member.lam, atol=1e-9)
         assert alone.statistics.iterations == member.statistics.iterations
 
@@ -95,8 +99,8 @@ def test_gradient() -> None:
         n = problem.delassus
         assert isinstance(n, BodyDelassus)
         rows = replace(n, contact_rows=n.contact_rows + t * move[1])
-        moved = Problem(rows, problem.r + t * move[0], problem.cones)
-        solution = solve(moved, Dantzig(), law="ncp", stop=EXACT)
+        shifted = Problem(rows, problem.r + t * move[0], problem.cones)
+        solution = solve(shifted, Dantzig(), law="ncp", stop=EXACT)
         return weights[0] @ solution.lam + weights[1] @ solution.u
 
     step = 1e-5
@@ -121,7 +125,7 @@ def test_other_cones_are_refused(shape: ConeType) -> None:
 
 
 def test_joints_twice() -> None:
-    """The same joint row twice is solved, unless they contradict each other."""
+    """A joint row that is given twice is solved, unless the two contradict each other."""
     case = CASES[0]
     rows, bodies, r = case.rows.copy(), case.bodies.copy(), case.r.copy()
     rows[1], bodies[1] = rows[0], bodies[0]

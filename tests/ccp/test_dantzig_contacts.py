@@ -1,4 +1,4 @@
-"""Dantzig on contacts alone: every active set, degenerate contacts, ODE's short cut."""
+"""Test Dantzig's method on contacts alone: all active sets, degenerate ones, ODE's short cut."""
 
 from functools import cache
 from itertools import product
@@ -12,7 +12,7 @@ from tests.ccp.polyhedra import coulomb_violation
 
 
 def random_contacts(seed: int) -> Contacts:
-    """One to four, most of them approaching, some of them redundant."""
+    """Return one to four random contacts, most of them approaching, some of them redundant."""
     rng = np.random.default_rng(seed)
     contacts = 1 + seed % 4
     rank = rng.integers(3, 3 * contacts + 3)
@@ -25,7 +25,7 @@ def random_contacts(seed: int) -> Contacts:
 
 @pytest.mark.slow
 def test_agrees_with_all_active_sets() -> None:
-    """Coulomb's law may have several solutions; what is found is one of them."""
+    """Dantzig's solution is one of those of all active sets; Coulomb's law may have several."""
     problems = [random_contacts(seed) for seed in range(1000)]
     solution = run(padded(problems, 4))
     assert np.all(np.asarray(solution.statistics.status) == Status.CONVERGED)
@@ -35,16 +35,17 @@ def test_agrees_with_all_active_sets() -> None:
         lam, _ = first(solution, index, len(r))
         u = matrix @ lam + r
         assert coulomb_violation(lam.reshape(-1, 3), u.reshape(-1, 3), mu, "pyramid") < 1e-9
-        others = enumerated(matrix, r, mu) @ matrix + r
-        assert np.abs(others - u).max(axis=1).min() < 1e-7
-        several += np.ptp(others, axis=0).max() > 1e-6
+        solutions = enumerated(matrix, r, mu) @ matrix + r
+        assert np.abs(solutions - u).max(axis=1).min() < 1e-7
+        several += np.ptp(solutions, axis=0).max() > 1e-6
         busy += np.any(lam > 1e-6)
     assert several > 5
     assert busy > 900
 
 
 def box_on_a_plane(tilt: float, spin: float = 0.0) -> Contacts:
-    """A unit cube's four corners, one step of gravity (0.1 m/s) on a tilted plane, μ = 0.5."""
+    """Return a unit cube's four corners on a tilted plane, one step of gravity (0.1 m/s), μ =
+    0.5."""
     rows = []
     for x, y in product((-0.5, 0.5), repeat=2):
         for axis in ([0, 0, 1], [1, 0, 0], [0, 1, 0]):
@@ -56,7 +57,10 @@ def box_on_a_plane(tilt: float, spin: float = 0.0) -> Contacts:
 
 
 def sliding_contact(coupling: float) -> Contacts:
-    """Approaches at 1 m/s, slides at 5 m/s; impulses along the slide also change the approach."""
+    """Return a contact that approaches at 1 m/s and slides at 5 m/s.
+
+    Impulses along the slide also change the approach.
+    """
     matrix = np.eye(3)
     matrix[0, 1] = matrix[1, 0] = coupling
     return matrix, np.array([-1.0, 5.0, 0.0]), np.array([0.5])
@@ -81,8 +85,11 @@ def special(dtype: type = np.float64, bounds: Bounds = "exact") -> Solution:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_redundant_and_degenerate_contacts(dtype: type) -> None:
-    """A box on four corners, whose second tangents do not move at all; the same contacts twice;
-    contacts that touch nothing."""
+    """Redundant and degenerate contacts are solved.
+
+    They are a box on four corners, whose second tangents do not move at all, the same contacts
+    twice, and contacts that touch nothing.
+    """
     limit = 1e-6 if dtype == np.float32 else 1e-14
     assert special(dtype).lam.dtype == dtype
     for index, (matrix, r, mu) in enumerate(SPECIAL[:-2]):
@@ -118,7 +125,7 @@ def test_one_shot_bounds_are_no_solution_where_friction_changes_the_normal_impul
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_no_solution_is_reported(dtype: type) -> None:
-    """A contact that nothing can stop, and NaN."""
+    """A contact that no impulse can stop, and NaN, are reported by their statuses."""
     status = list(np.asarray(special(dtype).statistics.status[-2:]))
     assert status == [Status.INFEASIBLE, Status.NON_FINITE]
     assert np.isfinite(special(dtype).lam).all()

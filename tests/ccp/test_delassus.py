@@ -1,4 +1,4 @@
-"""The three forms of N against numpy's J M⁻¹ Jᵀ + E, and the one sign convention."""
+"""Test the three forms of N against numpy's J M⁻¹ Jᵀ + E, and the sign convention."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ CONTACTS = [random_case(seed, scalars=0, kind="compliant") for seed in range(3)]
 
 
 def sparse(case: Case) -> BlockSparseDelassus:
-    """Its non-zero blocks; one of them is given as two halves, which must add up."""
+    """Return N as its non-zero blocks; one of them is given as two halves, which must add up."""
     count = len(case.mu)
     tiles = case.matrix().reshape(count, 3, count, 3).swapaxes(1, 2)
     row, column = np.nonzero(np.abs(tiles).sum(axis=(2, 3)))
@@ -61,12 +61,14 @@ def test_every_view_agrees_with_numpy(build: Build, cases: list[Case]) -> None:
 
 
 def test_block_sparse_batches_with_jit() -> None:
-    """Equal patterns batch; here the same blocks under different scales."""
-    one, lam = sparse(CONTACTS[0]), jnp.asarray(np.random.default_rng(1).normal(size=18))
+    """Block-sparse matrices of one pattern batch; here they are one matrix at two scales."""
+    operator, lam = sparse(CONTACTS[0]), jnp.asarray(np.random.default_rng(1).normal(size=18))
 
     def scaled(factor: jax.Array) -> jax.Array:
-        entries = factor * one.entries
-        return BlockSparseDelassus(entries, one.row, one.column, one.contacts).apply(lam)
+        entries = factor * operator.entries
+        return BlockSparseDelassus(entries, operator.row, operator.column, operator.contacts).apply(
+            lam
+        )
 
     batch = jax.jit(jax.vmap(scaled))(jnp.array([1.0, -2.0]))
     expected = CONTACTS[0].matrix() @ np.asarray(lam)
@@ -123,8 +125,8 @@ def test_sign_convention() -> None:
     solution = solve(problem)
     np.testing.assert_allclose(solution.lam, [1, 0, 0], atol=1e-8)
     np.testing.assert_allclose(solution.u, 0, atol=1e-8)
-    pushed = operator.impulse(jnp.array([1.0, 0.0, 0.0]))
-    assert pushed[1, 0] < 0 < pushed[2, 0]
+    impulse = operator.impulse(jnp.array([1.0, 0.0, 0.0]))
+    assert impulse[1, 0] < 0 < impulse[2, 0]
     np.testing.assert_allclose(solution.u, problem.delassus.apply(solution.lam) + problem.r)
     # Receding bodies feel nothing.
     free = solve(Problem(operator, -problem.r, problem.cones))

@@ -1,4 +1,4 @@
-"""Derivatives of solutions against central differences, in every number of a problem.
+"""Test derivatives of solutions against central differences, in every number of a problem.
 
 For each kind of problem and each leaf one random direction; all are batched, so that a law costs
 one compilation, of values and tangents.
@@ -42,7 +42,7 @@ def from_dict(problem: Problem, leaves: dict[str, jax.Array]) -> Problem:
 
 
 def directions(problem: Problem) -> dict[str, jax.Array]:
-    """A batch of tangents, each moving one leaf; infinite bounds stay."""
+    """Return a batch of tangents, each of which changes one leaf; infinite bounds stay."""
     rng, leaves = np.random.default_rng(5), as_dict(problem)
     batch = {name: np.zeros((len(LEAVES), *leaf.shape)) for name, leaf in leaves.items()}
     for index, name in enumerate(LEAVES):
@@ -52,7 +52,13 @@ def directions(problem: Problem) -> dict[str, jax.Array]:
 
 
 def solution(problem: Problem, leaves: dict[str, jax.Array], law: Law) -> jax.Array:
-    """λ and u of the problem with other numbers."""
+    """Solve the problem with other numbers, and return λ and u.
+
+    Args:
+        problem: the problem whose numbers are replaced.
+        leaves: the numbers by the names of ``LEAVES``.
+        law: the law of contact.
+    """
     solved = solve(from_dict(problem, leaves), law=law, stop=PRECISE)
     return jnp.concatenate([solved.lam, solved.u])
 
@@ -60,40 +66,57 @@ def solution(problem: Problem, leaves: dict[str, jax.Array], law: Law) -> jax.Ar
 def batch_of(kinds: list[str], contacts: int | None = None):
     size = {} if contacts is None else {"contacts": contacts}
     problems = [random_case(2, kind=kind, **size).problem() for kind in kinds]
-    moves = [directions(problem) for problem in problems]
-    return stack(problems), jax.tree.map(lambda *x: jnp.stack(x), *moves)
+    leaf_directions = [directions(problem) for problem in problems]
+    return stack(problems), jax.tree.map(lambda *x: jnp.stack(x), *leaf_directions)
 
 
-def tangents(problems: Problem, moves, law: Law) -> jax.Array:
-    """Kinds × leaves × (λ, u)."""
-    return along(problems, moves, law, jnp.zeros(1))[1][:, :, 0]
+def tangents(problems: Problem, leaf_directions, law: Law) -> jax.Array:
+    """Return the tangents of solutions (kinds × leaves × (λ, u)).
+
+    Args:
+        problems: a batch of problems.
+        leaf_directions: for each problem a batch of directions, each of which changes one leaf.
+        law: the law of contact.
+    """
+    return solutions_and_tangents(problems, leaf_directions, law, jnp.zeros(1))[1][:, :, 0]
 
 
-def tangents_and_differences(problems: Problem, moves, law: Law) -> tuple[jax.Array, np.ndarray]:
+def tangents_and_differences(
+    problems: Problem, leaf_directions, law: Law
+) -> tuple[jax.Array, np.ndarray]:
     offsets = STEP * jnp.array([-2.0, -1.0, 0.0, 1.0, 2.0])
-    values, slopes = along(problems, moves, law, offsets)
+    values, slopes = solutions_and_tangents(problems, leaf_directions, law, offsets)
     weights = np.array([1, -8, 0, 8, -1]) / 12
     return slopes[:, :, 2], np.einsum("o,klon->kln", weights, values) / STEP
 
 
-def along(problems: Problem, moves, law: Law, offsets: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Solutions and their tangents, kinds × leaves × offsets × (λ, u)."""
+def solutions_and_tangents(
+    problems: Problem, leaf_directions, law: Law, offsets: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Return solutions and their tangents at offsets (kinds × leaves × offsets × (λ, u)).
 
-    def one(problem: Problem, move, offset: jax.Array) -> tuple[jax.Array, jax.Array]:
+    Args:
+        problems: a batch of problems.
+        leaf_directions: for each problem a batch of directions, each of which changes one leaf.
+        law: the law of contact.
+        offsets: distances along the directions.
+    """
+
+    def at_offset(problem: Problem, move, offset: jax.Array) -> tuple[jax.Array, jax.Array]:
         def at(offset: jax.Array) -> jax.Array:
             leaves = jax.tree.map(lambda x, d: x + offset * d, as_dict(problem), move)
             return solution(problem, leaves, law)
 
         return jax.jvp(at, (offset,), (jnp.ones(()),))
 
-    over_offsets = jax.vmap(one, (None, None, 0))
-    return jax.jit(jax.vmap(jax.vmap(over_offsets, (None, 0, None)), (0, 0, None)))(
-        problems, moves, offsets
+    at_offsets = jax.vmap(at_offset, (None, None, 0))
+    return jax.jit(jax.vmap(jax.vmap(at_offsets, (None, 0, None)), (0, 0, None)))(
+        problems, leaf_directions, offsets
     )
 
 
 def relative(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Error of each tangent relative to its length, or absolute where that is below 1."""
+    """Return the error of each tangent relative to its length, or absolute if that is below 1."""
     length = np.linalg.norm(expected, axis=-1)
     return np.linalg.norm(actual - expected, axis=-1) / np.maximum(length, 1.0)
 
@@ -108,8 +131,8 @@ def check(actual: jax.Array, expected: np.ndarray, kinds: list[str]) -> None:
 
 @cache
 def regular(law: Law) -> tuple[jax.Array, np.ndarray]:
-    problems, moves = batch_of(REGULAR)
-    return tangents_and_differences(problems, moves, law)
+    problems, leaf_directions = batch_of(REGULAR)
+    return tangents_and_differences(problems, leaf_directions, law)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -123,15 +146,18 @@ def test_forward_mode(law: Law) -> None:
 @CONVEX_LAW_LONG
 def test_forward_mode_matrix_free(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "DENSE_ROWS", 0)
-    problems, moves = batch_of(REGULAR)
-    check(tangents(problems, moves, law), regular(law)[1], REGULAR)
+    problems, leaf_directions = batch_of(REGULAR)
+    check(tangents(problems, leaf_directions, law), regular(law)[1], REGULAR)
 
 
 @cache
 def many(law: Law) -> tuple[jax.Array, np.ndarray]:
-    """54 rows over 8 bodies: solved by bodies; compliance keeps every row's share unique."""
-    problems, moves = batch_of(["compliant"], contacts=16)
-    return tangents_and_differences(problems, moves, law)
+    """Return tangents and differences of 54 rows over 8 bodies, which are solved by bodies.
+
+    Compliance keeps every row's share unique.
+    """
+    problems, leaf_directions = batch_of(["compliant"], contacts=16)
+    return tangents_and_differences(problems, leaf_directions, law)
 
 
 @CONVEX_LAW_LONG
@@ -143,24 +169,29 @@ def test_forward_mode_with_more_rows_than_bodies_move(law: Law) -> None:
     ("law", "contacts"), [("ccp", 6), ("ncp", 16), pytest.param("ncp", 6, marks=pytest.mark.long)]
 )
 def test_modes_agree(law: Law, contacts: int) -> None:
-    """jvp = jacrev · v in every leaf, under jit and vmap, on either side of the choice of
-    solver."""
-    problems, moves = batch_of(REGULAR) if contacts == 6 else batch_of(["compliant"], contacts)
+    """Forward and reverse mode agree, jvp = jacrev · v, in every leaf, under jit and vmap.
+
+    The sizes are on either side of the choice of the linear solver.
+    """
+    problems, leaf_directions = (
+        batch_of(REGULAR) if contacts == 6 else batch_of(["compliant"], contacts)
+    )
 
     @jax.jit
     @jax.vmap
-    def reversed_tangents(problem: Problem, moves) -> jax.Array:
+    def reversed_tangents(problem: Problem, leaf_directions) -> jax.Array:
         at = as_dict(problem)
         jacobian = jax.jacrev(lambda leaves: solution(problem, leaves, law))(at)
-        along = [
-            moves[name].reshape(len(LEAVES), -1) @ jacobian[name].reshape(len(jacobian[name]), -1).T
+        products = [
+            leaf_directions[name].reshape(len(LEAVES), -1)
+            @ jacobian[name].reshape(len(jacobian[name]), -1).T
             for name in LEAVES
         ]
-        return jnp.sum(jnp.stack(along), axis=0)
+        return jnp.sum(jnp.stack(products), axis=0)
 
     forward = (regular if contacts == 6 else many)(law)[0]
     scale = jnp.abs(forward).max(axis=-1, keepdims=True) + 1
-    reverse = reversed_tangents(problems, moves)
+    reverse = reversed_tangents(problems, leaf_directions)
     np.testing.assert_allclose(forward / scale, reverse / scale, atol=1e-10)
 
 
@@ -181,22 +212,22 @@ def test_batched_gradients_equal_single_ones() -> None:
 @pytest.mark.slow
 @CONVEX_LAW_LONG
 def test_second_order(law: Law) -> None:
-    """The Hessian in r, μ and the rows along random lines against differences of the gradient.
+    """The Hessian in r, μ and the rows agrees with differences of the gradient along random lines.
 
     Not at μ = 0, the end of μ's range, where a second derivative in μ has one side only.
     """
     problems, _ = batch_of(["mixed", "sticking", "sliding", "saturated"])
-    moved = ("contact_rows", "r", "mu")
+    names = ("contact_rows", "r", "mu")
     rng = np.random.default_rng(7)
 
     def lines(problem: Problem):
-        """A scalar of three numbers: how far each leaf is moved along its line."""
+        """Return a scalar function of three numbers: the distance of each leaf along its line."""
         at = as_dict(problem)
-        paths = {name: jnp.asarray(rng.normal(size=at[name].shape)) for name in moved}
+        paths = {name: jnp.asarray(rng.normal(size=at[name].shape)) for name in names}
         weights = jnp.asarray(rng.normal(size=2 * problem.r.shape[0]))
 
         def loss(t: jax.Array) -> jax.Array:
-            shift = {name: at[name] + t[i] * paths[name] for i, name in enumerate(moved)}
+            shift = {name: at[name] + t[i] * paths[name] for i, name in enumerate(names)}
             return weights @ solution(problem, {**at, **shift}, law) ** 2
 
         return loss
@@ -224,7 +255,7 @@ def test_second_order(law: Law) -> None:
 def test_memory_does_not_depend_on_the_number_of_iterations() -> None:
     problem = random_case(0).problem()
 
-    def bytes_held(iterations: int) -> int:
+    def memory(iterations: int) -> int:
         def loss(leaves: dict[str, jax.Array]) -> jax.Array:
             stop = Stop(atol=0.0, max_iterations=iterations)
             return jnp.sum(solve(from_dict(problem, leaves), stop=stop).u ** 2)
@@ -233,4 +264,4 @@ def test_memory_does_not_depend_on_the_number_of_iterations() -> None:
         assert analysis is not None
         return analysis.temp_size_in_bytes
 
-    assert bytes_held(10) == bytes_held(10_000) > 0
+    assert memory(10) == memory(10_000) > 0

@@ -1,4 +1,4 @@
-"""Derivatives of degenerate problems: redundant contacts, kinks, rows of a kind missing."""
+"""Test derivatives of degenerate problems: redundant contacts, kinks, no rows of a kind."""
 
 from functools import cache
 
@@ -38,7 +38,7 @@ STATES = {
 
 
 def box_on_floor(theta: jax.Array, points: np.ndarray) -> Problem:
-    """A box touching the floor at five points, 15 rows over six freedoms: λ is not unique.
+    """Return a box on a floor at five points, 15 rows over six freedoms: λ is not unique.
 
     ``theta`` is its free velocity, mass, half size and friction; ``points`` in half sizes.
     """
@@ -70,13 +70,13 @@ def box_velocity(theta: jax.Array, law: Law) -> jax.Array:
 def box_differences(law: Law) -> np.ndarray:
     steps = STEP * jnp.concatenate([k * jnp.eye(9) for k in (-2, -1, 1, 2)])
     states = (jnp.asarray(BOX_STATES)[:, None] + steps).reshape(-1, 9)
-    moved = np.asarray(jax.jit(jax.vmap(lambda theta: box_velocity(theta, law)))(states))
+    velocities = np.asarray(jax.jit(jax.vmap(lambda theta: box_velocity(theta, law)))(states))
     weights = np.array([1, -8, 8, -1]) / 12 / STEP
-    return np.einsum("o,boju->buj", weights, moved.reshape(len(STATES), 4, 9, -1))
+    return np.einsum("o,boju->buj", weights, velocities.reshape(len(STATES), 4, 9, -1))
 
 
 @pytest.mark.parametrize(
-    ("law", "way"),
+    ("law", "linear_solver"),
     [
         ("ccp", "by bodies"),
         ("ncp", "dense"),
@@ -87,15 +87,20 @@ def box_differences(law: Law) -> np.ndarray:
     ],
 )
 def test_redundant_contacts_move_bodies_as_one(
-    law: Law, way: str, monkeypatch: pytest.MonkeyPatch
+    law: Law, linear_solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Velocities, their derivatives and their agreement between modes where λ is not unique.
+    """Derivatives of velocities agree between modes and with differences where λ is not unique.
 
     The convex law's systems are symmetric: one mode solves as the other does.
+
+    Args:
+        law: the law of contact.
+        linear_solver: how the derivative's linear system is solved.
+        monkeypatch: replaces the choice of the linear solver.
     """
-    if way == "dense":
+    if linear_solver == "dense":
         monkeypatch.setattr(BodyDelassus, "factorised", Delassus.factorised)
-    elif way == "matrix-free":
+    elif linear_solver == "matrix-free":
         monkeypatch.setattr(linear, "DENSE_ROWS", 0)
 
     def jacobians(theta: jax.Array):
@@ -107,13 +112,18 @@ def test_redundant_contacts_move_bodies_as_one(
 
     forward, reverse = jax.jit(jax.vmap(jacobians))(jnp.asarray(BOX_STATES))
     np.testing.assert_allclose(reverse, box_differences(law), atol=TOLERANCE)
-    np.testing.assert_allclose(reverse, forward, atol=1e-8 if way == "matrix-free" else 1e-10)
+    np.testing.assert_allclose(
+        reverse, forward, atol=1e-8 if linear_solver == "matrix-free" else 1e-10
+    )
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_error_of_the_solver_does_not_tell_redundant_contacts_apart(law: Law) -> None:
-    """A solution with errors of 1e-4, as a loose tolerance leaves, has nearly the derivative of
-    the exact one, though a box that slides and turns on four corners shares its load freely."""
+    """An inexact solution has nearly the derivative of the exact one.
+
+    It has errors of 1e-4, as a loose tolerance leaves. A box that slides and spins on four corners
+    can share its load among them in many ways.
+    """
     square = np.array([[x, y, -1.0] for x in (-1, 1) for y in (-1, 1)])
     theta = jnp.array([2.0, 0.5, -0.1, 0.0, 0.0, 1.0, 1.5, 0.6, 0.4])
     exact = jax.jit(lambda problem: solve(problem, law=law, stop=PRECISE).lam)(
@@ -129,15 +139,21 @@ def test_error_of_the_solver_does_not_tell_redundant_contacts_apart(law: Law) ->
         return jax.jacfwd(velocity)(theta)
 
     errors = 1e-4 * np.random.default_rng(0).normal(size=(200, len(exact)))
-    right, *found = jax.jit(jax.vmap(slope))(jnp.concatenate([jnp.zeros((1, len(exact))), errors]))
-    found = jnp.stack(found)
-    assert np.abs(found - right).max() < 0.01 * np.abs(right).max()
+    expected, *actual = jax.jit(jax.vmap(slope))(
+        jnp.concatenate([jnp.zeros((1, len(exact))), errors])
+    )
+    actual = jnp.stack(actual)
+    assert np.abs(actual - expected).max() < 0.01 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])
 @pytest.mark.parametrize("law", LAWS)
 def test_gradients_of_degenerate_problems_are_finite(law: Law, dtype: type) -> None:
-    """Apex, zero tangents, λ = u = 0, zero and repeated rows, bounds that coincide, μ = 0."""
+    """Gradients of degenerate problems are finite.
+
+    They have contacts at the apex, zero tangents, λ = u = 0, zero and repeated rows, bounds that
+    coincide, μ = 0.
+    """
     rng, count = np.random.default_rng(11), 1000
     case = random_case(0, scalars=3, contacts=3)
     problem = case.problem(dtype)
@@ -152,9 +168,9 @@ def test_gradients_of_degenerate_problems_are_finite(law: Law, dtype: type) -> N
     leaves["hi"] = rng.choice([np.inf, 1.0, 0.0], leaves["hi"].shape)
     batch = {k: jnp.asarray(v, dtype) for k, v in leaves.items()}
 
-    def loss(one: dict[str, jax.Array]) -> jax.Array:
+    def loss(leaves: dict[str, jax.Array]) -> jax.Array:
         stop = Stop(max_iterations=100)
-        solved = solve(from_dict(problem, one), law=law, stop=stop)
+        solved = solve(from_dict(problem, leaves), law=law, stop=stop)
         return jnp.sum(solved.lam**2) + jnp.sum(solved.u**2)
 
     values, gradients = jax.jit(jax.vmap(jax.value_and_grad(loss)))(batch)

@@ -1,4 +1,4 @@
-"""What is said of derivatives of solves that have not converged, and zero in their place."""
+"""Test derivatives of solves that have not converged: their status, and zero where asked for."""
 
 from dataclasses import replace
 from typing import get_args
@@ -30,7 +30,7 @@ HURRIED = Stop(atol=1e-9, max_iterations=15)
 
 
 def batch() -> Problem:
-    """One that is solved in the iterations there are, and one that is not."""
+    """Return a problem that is solved within the iteration limit, and one that is not."""
     none, mu = jnp.zeros(0), jnp.full(2, 0.4)
     easy = jnp.eye(6)
     root = np.random.default_rng(2).normal(size=(6, 6))
@@ -46,9 +46,9 @@ def solved(problem: Problem, r: jax.Array, law: Law, gradient: PlainGradient) ->
 
 @pytest.mark.parametrize("law", LAWS)
 def test_unconverged_solves_have_derivative_zero_where_asked_for(law: Law) -> None:
-    """Under jit and vmap, in both modes; those that have converged keep theirs."""
+    """Derivatives of unconverged solves are zero under jit and vmap, in both modes; others stay."""
 
-    def one(problem: Problem, gradient: PlainGradient):
+    def differentiate(problem: Problem, gradient: PlainGradient):
         def both(r: jax.Array) -> jax.Array:
             solution = solved(problem, r, law, gradient)
             return jnp.concatenate([solution.lam, solution.u])
@@ -58,16 +58,16 @@ def test_unconverged_solves_have_derivative_zero_where_asked_for(law: Law) -> No
 
     problems = batch()
     runs = {
-        gradient: jax.jit(jax.vmap(lambda problem, g=gradient: one(problem, g)))(problems)
+        gradient: jax.jit(jax.vmap(lambda problem, g=gradient: differentiate(problem, g)))(problems)
         for gradient in get_args(PlainGradient)
     }
     statistics, *always = runs["always"]
     np.testing.assert_array_equal(statistics.status, [Status.CONVERGED, Status.MAX_ITERATIONS])
-    said = [DerivativeStatus.VALID, DerivativeStatus.INVALID]
-    np.testing.assert_array_equal(statistics.derivative, said)
+    expected = [DerivativeStatus.VALID, DerivativeStatus.INVALID]
+    np.testing.assert_array_equal(statistics.derivative, expected)
     statistics, *converged = runs["converged"]
-    said = [DerivativeStatus.VALID, DerivativeStatus.ZERO]
-    np.testing.assert_array_equal(statistics.derivative, said)
+    expected = [DerivativeStatus.VALID, DerivativeStatus.ZERO]
+    np.testing.assert_array_equal(statistics.derivative, expected)
     for kept, cut in zip(always, converged, strict=True):
         assert np.all(np.abs(kept).max(axis=(1, 2)) > 0.1)
         np.testing.assert_allclose(cut[0], kept[0], atol=1e-12)
@@ -86,30 +86,36 @@ def test_unconverged_solves_have_derivative_zero_where_asked_for(law: Law) -> No
 def test_linear_system_that_is_not_solved(
     law: Law, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its answer, the impulses', is then left out, not passed on."""
+    """A derivative whose linear system is not solved is zero, unless it is asked for always.
+
+    Args:
+        law: the law of contact.
+        value: what the linear solver returns in every entry.
+        monkeypatch: replaces the linear solver.
+    """
     monkeypatch.setattr(linear, "DENSE_ROWS", 0)
     monkeypatch.setattr(linear, "_iterative", lambda symmetric, matvec, b: value + 0.0 * b)
     problem = random_case(2, kind="sticking").problem()
     stop = Stop(atol=1e-10, max_iterations=10_000)
 
     def impulses(r: jax.Array, gradient: PlainGradient) -> jax.Array:
-        given = replace(problem, r=r)
-        return solve(given, APGD(), law=law, stop=stop, gradient=gradient).lam
+        changed = replace(problem, r=r)
+        return solve(changed, APGD(), law=law, stop=stop, gradient=gradient).lam
 
     @jax.jit
     def both(r: jax.Array) -> dict[PlainGradient, list[jax.Array]]:
         modes = (jax.jacfwd, jax.jacrev)
         return {g: [mode(impulses)(r, g) for mode in modes] for g in get_args(PlainGradient)}
 
-    found = both(problem.r)
-    for zero, worse in zip(found["converged"], found["always"], strict=True):
+    jacobians = both(problem.r)
+    for zero, worse in zip(jacobians["converged"], jacobians["always"], strict=True):
         np.testing.assert_array_equal(zero, 0.0)
         assert not np.all(np.abs(np.asarray(worse)) < 1e20)
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_redundant_rows_do_not_count_as_unsolved(law: Law) -> None:
-    """Their share of the load has no derivative; the velocities' is kept to rounding."""
+    """Velocities of redundant rows keep their derivative to rounding; their impulses have none."""
     problem = random_case(2, kind="redundant").problem()
     stop = Stop(atol=1e-11, max_iterations=20_000)
 
@@ -127,9 +133,9 @@ def test_redundant_rows_do_not_count_as_unsolved(law: Law) -> None:
 def test_error_names_step_and_residual() -> None:
     statistics = jax.jit(jax.vmap(lambda p: solved(p, p.r, "ncp", "always")))(batch()).statistics
     residual = float(statistics.residual_ncp[1])
-    one = jax.tree.map(lambda leaf: leaf[1], statistics)
+    member = jax.tree.map(lambda leaf: leaf[1], statistics)
     with pytest.raises(FloatingPointError, match=f"the solve: MAX_ITERATIONS .*{residual:.1e} m/s"):
-        raise_for_derivative(one)
+        raise_for_derivative(member)
     with pytest.raises(FloatingPointError, match="step 1, the first of 1: MAX_ITERATIONS"):
         raise_for_derivative(statistics)
     # Batch, then time: the first step that failed is the last one of the second rollout.

@@ -1,4 +1,4 @@
-"""Gradient steps are as long as the rows that act allow, and no longer."""
+"""Test that gradient steps are as long as the active rows allow, and no longer."""
 
 from dataclasses import replace
 
@@ -16,7 +16,14 @@ from tests.ccp.random_problems import random_case
 
 
 def in_precision(dtype: type, n: np.ndarray, r: np.ndarray, cones: Cones) -> Problem:
-    """Return the problem of a matrix N, with all numbers in one precision."""
+    """Return the problem of a matrix N, with all numbers in one precision.
+
+    Args:
+        dtype: the precision.
+        n: N.
+        r: velocities at zero impulse [m/s].
+        cones: sets of the impulses.
+    """
     problem = Problem(DenseDelassus(jnp.asarray(n)), jnp.asarray(r), cones)
     return jax.tree.map(lambda x: jnp.asarray(x, dtype), problem)
 
@@ -27,28 +34,36 @@ def limits(count: int) -> Cones:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_limits_out_of_reach_cost_no_iterations(dtype: type) -> None:
-    """Forty limits along coordinates that contacts act on make the largest eigenvalue of N fifteen
-    times that of the contacts."""
+    """Forty limits that are out of reach cost at most one iteration.
+
+    They are along coordinates that contacts act on, and make the largest eigenvalue of N fifteen
+    times that of the contacts.
+    """
     random = np.random.default_rng(0)
-    contacts, far = random.standard_normal((12, 8)), np.repeat(np.eye(4, 8), 10, axis=0)
+    contacts, limit_rows = random.standard_normal((12, 8)), np.repeat(np.eye(4, 8), 10, axis=0)
     r = -random.uniform(0.5, 1.0, 12)
     alone = in_precision(
         dtype, contacts @ contacts.T, r, Cones(jnp.zeros(0), jnp.zeros(0), jnp.ones(4))
     )
-    w = np.concatenate([far, contacts])
+    w = np.concatenate([limit_rows, contacts])
     cones = replace(limits(40), mu=jnp.ones(4))
-    beside = in_precision(dtype, w @ w.T, np.concatenate([np.full(40, 500.0), r]), cones)
+    with_limits = in_precision(dtype, w @ w.T, np.concatenate([np.full(40, 500.0), r]), cones)
     stop = Stop(1e-4, max_iterations=300)
-    expected, found = (solve(problem, GradientNewton(), stop=stop) for problem in (alone, beside))
-    assert found.statistics.status == expected.statistics.status == Status.CONVERGED
-    assert found.statistics.iterations <= expected.statistics.iterations + 1
-    np.testing.assert_array_equal(found.lam[:40], 0)
-    np.testing.assert_allclose(found.u[40:], expected.u, atol=2e-3)
+    expected, actual = (
+        solve(problem, GradientNewton(), stop=stop) for problem in (alone, with_limits)
+    )
+    assert actual.statistics.status == expected.statistics.status == Status.CONVERGED
+    assert actual.statistics.iterations <= expected.statistics.iterations + 1
+    np.testing.assert_array_equal(actual.lam[:40], 0)
+    np.testing.assert_allclose(actual.u[40:], expected.u, atol=2e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_that_begin_to_act_shorten_the_steps(dtype: type) -> None:
-    """A blow from below on a row of touching bodies: at first, only the row that is hit acts."""
+    """A blow from below on a row of touching bodies is solved.
+
+    At first only the row that is hit is active.
+    """
     count = 16
     jacobian = np.eye(count) - np.eye(count, k=-1)
     n = jacobian @ np.diag(1 + np.arange(count) % 3) @ jacobian.T
@@ -80,6 +95,6 @@ def test_rows_act_where_the_projection_has_a_derivative(cone_type: ConeType | st
         return cones.acts(x), jnp.any(jax.jacobian(cones.project)(x) != 0, axis=0)
 
     points = np.random.default_rng(1).standard_normal((40, cones.rows))
-    acts, depends = jax.jit(jax.vmap(check))(jnp.asarray(points))
-    assert 0.1 < np.mean(acts) < 0.95
-    np.testing.assert_array_equal(acts == 1, depends)
+    active, depends = jax.jit(jax.vmap(check))(jnp.asarray(points))
+    assert 0.1 < np.mean(active) < 0.95
+    np.testing.assert_array_equal(active == 1, depends)

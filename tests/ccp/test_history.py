@@ -1,4 +1,4 @@
-"""The residual history of a solve."""
+"""Test the residual history of a solve."""
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +24,8 @@ def test_each_entry_is_the_residual_after_so_many_iterations() -> None:
     best = np.minimum.accumulate(history)
     for limit in (0, 1, 5, LENGTH - 1):
         solution = run(problem, jnp.int32(limit))
-        found = jnp.max(residuals(problem, solution.lam, "ccp"))
-        np.testing.assert_allclose(best[limit], found, rtol=1e-9)
+        residual = jnp.max(residuals(problem, solution.lam, "ccp"))
+        np.testing.assert_allclose(best[limit], residual, rtol=1e-9)
         kept = np.asarray(solution.statistics.history)
         np.testing.assert_array_equal(kept[: limit + 1], history[: limit + 1])
         assert np.isinf(kept[limit + 1 :]).all()

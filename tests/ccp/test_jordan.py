@@ -1,4 +1,4 @@
-"""The algebra of the second-order cone, against its defining properties."""
+"""Test the algebra of the second-order cone against its defining properties."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +9,7 @@ RNG = np.random.default_rng(0)
 
 
 def inside(count: int) -> jnp.ndarray:
-    """Points inside Q, from its axis to close to its boundary, over eight decades of size."""
+    """Return points inside Q, from its axis to near its boundary, over eight decades of size."""
     tangent = RNG.normal(size=(count, 2)) * 10.0 ** RNG.uniform(-4, 4, (count, 1))
     length = np.linalg.norm(tangent, axis=1, keepdims=True)
     return jnp.asarray(np.hstack([length * (1 + 10.0 ** RNG.uniform(-6, 2, (count, 1))), tangent]))
@@ -45,5 +45,5 @@ def test_reach_ends_on_the_boundary() -> None:
     for fraction, within in ((0.999, True), (1.001, False)):
         at = np.asarray(X + jnp.where(ends, fraction * t, 0.0)[:, None] * D)[ends]
         assert np.all((at[:, 0] > np.hypot(at[:, 1], at[:, 2])) == within)
-    far = np.asarray(X + 1e9 * D)[~ends]
-    assert np.all(far[:, 0] >= np.hypot(far[:, 1], far[:, 2]))
+    distant = np.asarray(X + 1e9 * D)[~ends]
+    assert np.all(distant[:, 0] >= np.hypot(distant[:, 1], distant[:, 2]))

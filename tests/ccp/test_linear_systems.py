@@ -1,4 +1,4 @@
-"""CG and MINRES on equality rows, against numpy; what they refuse."""
+"""Test CG and MINRES on equality rows against numpy, and what they refuse."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def run(problem: Problem, solver: Solver, law: Law = "ccp"):
 @both
 @pytest.mark.parametrize("kind", ["mixed", "compliant", "masses", "redundant"])
 def test_the_linear_system_is_solved(solver: Solver, kind: str) -> None:
-    """Redundant rows (15 over two bodies) included, as long as they agree."""
+    """Equality rows are solved, redundant ones (15 over two bodies) too, if they are consistent."""
     case = joints(1, kind)
     solution = run(case.problem(), solver)
     assert solution.statistics.status == Status.CONVERGED

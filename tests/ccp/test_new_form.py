@@ -1,4 +1,4 @@
-"""A form of N with no more than the contract asks for is solved and differentiated as any other."""
+"""Test that a form of N with only what the contract asks for is solved and differentiated."""
 
 from dataclasses import dataclass
 
@@ -15,26 +15,26 @@ CONTACTS = 4
 SCALARS = 2
 ROWS = SCALARS + 3 * CONTACTS
 TAKE_ANY = sorted(set(SOLVERS) - {"sipgs", "minres", "cg", "dantzig"})
-"""Not those that need bodies, equalities alone or pyramids."""
+"""Solvers that do not need bodies, equalities alone or pyramids."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LowRank(Delassus):
-    """N = D + B Bᵀ, with few columns B."""
+    """A form of N with few columns B: N = D + B Bᵀ."""
 
-    own: Float[Array, " n"]
+    scales: Float[Array, " n"]
     columns: Float[Array, "n k"]
 
     @property
     def rows(self) -> int:
-        return self.own.shape[-1]
+        return self.scales.shape[-1]
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        return self.own * lam + self.columns @ (lam @ self.columns)
+        return self.scales * lam + self.columns @ (lam @ self.columns)
 
     def diagonal(self) -> Float[Array, " n"]:
-        return self.own + jnp.sum(self.columns**2, axis=1)
+        return self.scales + jnp.sum(self.columns**2, axis=1)
 
     def blocks(
         self, scalars: int, width: int = 3
@@ -42,15 +42,15 @@ class LowRank(Delassus):
         return DenseDelassus(self.dense()).blocks(scalars, width)
 
     def dense(self) -> Float[Array, "n n"]:
-        return jnp.diag(self.own) + self.columns @ self.columns.T
+        return jnp.diag(self.scales) + self.columns @ self.columns.T
 
     def scaled(self, s: Float[Array, " n"]) -> "LowRank":
-        return LowRank(s * s * self.own, s[:, None] * self.columns)
+        return LowRank(s * s * self.scales, s[:, None] * self.columns)
 
 
-def problem(own: Array, form: type[Delassus]) -> Problem:
+def problem(diagonal: Array, form: type[Delassus]) -> Problem:
     rng = np.random.default_rng(7)
-    new = LowRank(own, jnp.asarray(rng.normal(size=(ROWS, 3))))
+    new = LowRank(diagonal, jnp.asarray(rng.normal(size=(ROWS, 3))))
     cones = Cones(*inequality(SCALARS), jnp.full(CONTACTS, 0.5))
     r = jnp.asarray(rng.normal(size=ROWS)).at[SCALARS::3].add(-1.0)
     return Problem(new if form is LowRank else DenseDelassus(new.dense()), r, cones)
@@ -59,31 +59,33 @@ def problem(own: Array, form: type[Delassus]) -> Problem:
 @pytest.mark.parametrize("name", TAKE_ANY)
 def test_solvers_ask_no_more_than_the_contract(name: str) -> None:
     solver: Solver = SOLVERS[name]()
-    own = jnp.linspace(0.5, 2.0, ROWS)
+    diagonal = jnp.linspace(0.5, 2.0, ROWS)
 
     @jax.jit
-    def both(own: Array) -> tuple[Array, Array, Array]:
-        found = solve(problem(own, LowRank), solver, stop=Stop(1e-10, max_iterations=20_000))
-        known = solve(problem(own, DenseDelassus), stop=Stop(1e-10, max_iterations=20_000))
-        return found.lam, known.lam, found.statistics.status
+    def both(diagonal: Array) -> tuple[Array, Array, Array]:
+        low_rank = solve(
+            problem(diagonal, LowRank), solver, stop=Stop(1e-10, max_iterations=20_000)
+        )
+        expected = solve(problem(diagonal, DenseDelassus), stop=Stop(1e-10, max_iterations=20_000))
+        return low_rank.lam, expected.lam, low_rank.statistics.status
 
-    lam, known, status = both(own)
+    lam, expected, status = both(diagonal)
     assert status == 0
-    assert np.abs(known).max() > 0.1
-    np.testing.assert_allclose(lam, known, atol=1e-8)
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(lam, expected, atol=1e-8)
 
 
 def test_its_derivative_is_that_of_the_matrix() -> None:
-    own = jnp.linspace(0.5, 2.0, ROWS)
+    diagonal = jnp.linspace(0.5, 2.0, ROWS)
     weights = jnp.asarray(np.random.default_rng(8).normal(size=ROWS))
 
-    def loss(own: Array, form: type[Delassus]) -> Array:
-        return weights @ solve(problem(own, form), stop=Stop(1e-12, max_iterations=20_000)).lam
+    def loss(diagonal: Array, form: type[Delassus]) -> Array:
+        return weights @ solve(problem(diagonal, form), stop=Stop(1e-12, max_iterations=20_000)).lam
 
     slope = jax.jit(jax.grad(loss), static_argnums=1)
-    new, known = slope(own, LowRank), slope(own, DenseDelassus)
+    new, expected = slope(diagonal, LowRank), slope(diagonal, DenseDelassus)
     step = 1e-6 * jnp.ones(ROWS)
     value = jax.jit(loss, static_argnums=1)
-    secant = (value(own + step, LowRank) - value(own - step, LowRank)) / 2e-6
-    np.testing.assert_allclose(new, known, atol=1e-8)
+    secant = (value(diagonal + step, LowRank) - value(diagonal - step, LowRank)) / 2e-6
+    np.testing.assert_allclose(new, expected, atol=1e-8)
     np.testing.assert_allclose(jnp.sum(new), secant, rtol=1e-5)

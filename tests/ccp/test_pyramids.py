@@ -1,4 +1,4 @@
-"""Polyhedral friction: geometry against least squares, solutions against Clarabel, derivatives."""
+"""Test polyhedral friction: projections by least squares, solutions by Clarabel, derivatives."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -42,7 +42,7 @@ def project(x: np.ndarray, mu: float, shape: ConeType) -> np.ndarray:
 @shapes
 @pytest.mark.parametrize("mu", MUS)
 def test_projection_is_the_nearest_point(shape: ConeType, mu: float) -> None:
-    """A point of the cone is a non-negative combination of its edges."""
+    """The projection is the nearest non-negative combination of the cone's edges."""
     x, rays = points(), edges(shape, mu)
     expected = np.stack([rays @ nnls(rays, point)[0] for point in x])
     np.testing.assert_allclose(project(x, mu, shape), expected, atol=1e-12)
@@ -81,9 +81,11 @@ def test_the_cone_is_in_the_octagon_is_in_the_pyramid() -> None:
     for inner, outer in pairwise(shapes):
         p = project(x, 0.7, inner)
         np.testing.assert_allclose(project(p, 0.7, outer), p, atol=1e-15)
-    along = np.array([[1.0, 3.0, 0.0]])  # along the tangents all are the same
+    on_tangent = np.array([[1.0, 3.0, 0.0]])  # along the tangents all are the same
     for shape in shapes:
-        np.testing.assert_allclose(project(along, 0.7, shape), project(along, 0.7, "cone"))
+        np.testing.assert_allclose(
+            project(on_tangent, 0.7, shape), project(on_tangent, 0.7, "cone")
+        )
 
 
 @shapes
@@ -118,9 +120,13 @@ def test_derivatives_are_finite_at_the_kinks(shape: ConeType, dtype: type) -> No
     x = [np.vstack([points(20), edges(shape, mu).T, -edges(shape, mu).T]) for mu in MUS]
 
     def total(p: jax.Array, mu: jax.Array) -> jax.Array:
-        section, one, mus = SECTIONS[shape], p[None], mu[None]
-        parts = (*section.spectrum(one, mus), section.project(one, mus), section.slope(one, mus))
-        return sum((jnp.sum(part) for part in parts), jnp.sum(section.shift(one[:, 1:], mus)))
+        section, point, mus = SECTIONS[shape], p[None], mu[None]
+        parts = (
+            *section.spectrum(point, mus),
+            section.project(point, mus),
+            section.slope(point, mus),
+        )
+        return sum((jnp.sum(part) for part in parts), jnp.sum(section.shift(point[:, 1:], mus)))
 
     @jax.jit
     @partial(jax.vmap, in_axes=(0, 0))
@@ -180,33 +186,34 @@ def test_coulombs_law_row_by_row(shape: ConeType) -> None:
 
 @pytest.mark.parametrize(("shape", "law"), [("pyramid", "ccp"), ("octagon", "ncp")])
 def test_derivatives_agree_with_differences(shape: ConeType, law: Law) -> None:
-    """Of λ and u along a random direction of r, of μ and of the contacts' rows."""
+    """Derivatives of λ and u in random directions of r, μ and contact rows agree with
+    differences."""
     kinds = ["mixed", "compliant", "sticking", "sliding", "frictionless", "saturated"]
     cases = [random_case(2, kind=kind) for kind in kinds]
     batch = stack([shaped(case.problem(), shape) for case in cases])
     rng = np.random.default_rng(1)
     assert isinstance(batch.delassus, BodyDelassus)
     leaves = (batch.r, batch.cones.mu, batch.delassus.contact_rows)
-    moves = [jnp.asarray(rng.normal(size=leaf.shape)) for leaf in leaves]
+    directions = [jnp.asarray(rng.normal(size=leaf.shape)) for leaf in leaves]
 
     def at(problem: Problem, move: list[jax.Array], t: jax.Array) -> jax.Array:
         n, k = problem.delassus, problem.cones
         assert isinstance(n, BodyDelassus)
         r, mu, rows = problem.r, k.mu, n.contact_rows
-        moved = Problem(
+        shifted = Problem(
             replace(n, contact_rows=rows + t[2] * move[2]),
             r + t[0] * move[0],
             replace(k, mu=mu + t[1] * move[1]),
         )
-        solution = solve(moved, law=law, stop=Stop(atol=1e-13, max_iterations=5000))
+        solution = solve(shifted, law=law, stop=Stop(atol=1e-13, max_iterations=5000))
         return jnp.concatenate([solution.lam, solution.u])
 
     run = jax.jit(jax.vmap(lambda p, m: jax.jacfwd(lambda t: at(p, m, t))(jnp.zeros(3))))
-    actual = np.asarray(run(batch, moves))
+    actual = np.asarray(run(batch, directions))
     step = 1e-5
     offsets = step * jnp.concatenate([k * jnp.eye(3) for k in (-2, -1, 1, 2)])
     around = jax.jit(jax.vmap(jax.vmap(at, (None, None, 0)), (0, 0, None)))
-    values = around(batch, moves, offsets)
+    values = around(batch, directions, offsets)
     values = np.asarray(values).reshape(len(cases), 4, 3, -1)
     expected = np.einsum("o,boln->bnl", np.array([1, -8, 8, -1]) / 12 / step, values)
     length = np.linalg.norm(expected, axis=1, keepdims=True)

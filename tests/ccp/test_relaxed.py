@@ -1,4 +1,4 @@
-"""Relaxed derivatives against closed forms, and against relaxed problems solved by themselves."""
+"""Test relaxed derivatives against closed forms, and against relaxed problems solved in numpy."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,14 +18,24 @@ NONE = jnp.zeros(0)
 
 
 def impulses(problem: Problem, law: Law, gradient, **numbers) -> jax.Array:
-    """λ of ``problem`` with other r, lo, hi or mu."""
+    """Return λ of ``problem`` with other r, lo, hi or mu.
+
+    Args:
+        problem: the problem.
+        law: the law of contact.
+        gradient: mode of the derivative.
+        **numbers: values of r, lo, hi or mu that replace the problem's.
+    """
     cones = replace(problem.cones, **{k: v for k, v in numbers.items() if k != "r"})
-    given = Problem(problem.delassus, numbers.get("r", problem.r), cones)
-    return solve(given, law=law, stop=PRECISE, gradient=gradient).lam
+    changed = Problem(problem.delassus, numbers.get("r", problem.r), cones)
+    return solve(changed, law=law, stop=PRECISE, gradient=gradient).lam
 
 
 def test_one_row_is_on_the_central_path() -> None:
-    """λ (N λ + r) = κ = w² / N: λ = (√(r² + 4 N κ) − r) / 2N, whose slope goes from −1/N to 0."""
+    """The derivative of one row is that of the central path λ (N λ + r) = κ = w² / N.
+
+    Its solution is λ = (√(r² + 4 N κ) − r) / 2N, whose slope goes from −1/N to 0.
+    """
     n, w, r = 0.4, 0.3, np.linspace(-2.0, 2.0, 9)
     cones = Cones(jnp.zeros(1), jnp.full(1, jnp.inf), NONE)
     problem = Problem(DenseDelassus(n * jnp.eye(1)), jnp.zeros(1), cones)
@@ -35,7 +45,7 @@ def test_one_row_is_on_the_central_path() -> None:
 
     @jax.jit
     @jax.vmap
-    def found(r: jax.Array) -> tuple[jax.Array, ...]:
+    def differentiated(r: jax.Array) -> tuple[jax.Array, ...]:
         relaxed = partial(at, gradient=Relaxed(w))
         slope = jax.grad(relaxed)
         return (
@@ -46,7 +56,7 @@ def test_one_row_is_on_the_central_path() -> None:
             jax.grad(slope)(r),
         )
 
-    value, plain, reverse, forward, second = found(jnp.asarray(r))
+    value, plain, reverse, forward, second = differentiated(jnp.asarray(r))
     kappa = w * w / n
     slope = (r / np.sqrt(r**2 + 4 * n * kappa) - 1) / (2 * n)
     np.testing.assert_array_equal(value, plain)
@@ -57,21 +67,24 @@ def test_one_row_is_on_the_central_path() -> None:
 
 
 def test_one_contact_is_on_the_central_path() -> None:
-    """λ ∘ (N λ + r) = κ e in the Jordan algebra of the cone ‖λ_t‖ ≤ λ_n, for N a multiple of I;
-    that is solved by itself, open, sliding and sticking, and its slope found by differences."""
+    """The derivative of one contact is that of the central path λ ∘ (N λ + r) = κ e.
+
+    The product is that of the Jordan algebra of the cone ‖λ_t‖ ≤ λ_n, and N a multiple of I. The
+    test solves it with scipy, open, sliding and sticking, and takes its slope by differences.
+    """
     n, w, step = 0.4, 0.3, 1e-5
     problem = Problem(DenseDelassus(n * jnp.eye(3)), jnp.zeros(3), Cones(NONE, NONE, jnp.ones(1)))
     free = np.array([[0.6, 0.2, -0.1], [-0.5, 0.9, 0.4], [-1.0, 0.3, 0.2], [0.0, 0.0, 0.0]])
 
-    def missed(lam: np.ndarray, r: np.ndarray) -> np.ndarray:
+    def residual(lam: np.ndarray, r: np.ndarray) -> np.ndarray:
         u = n * lam + r
         product = np.array([lam @ u, *(lam[0] * u[1:] + u[0] * lam[1:])])
         return product - w * w / n * np.eye(3)[0]
 
     def path(r: np.ndarray) -> np.ndarray:
-        found = root(missed, [3.0, 0.0, 0.0], args=(r,), tol=1e-13)
-        assert found.success and found.x[0] > np.linalg.norm(found.x[1:])
-        return found.x
+        result = root(residual, [3.0, 0.0, 0.0], args=(r,), tol=1e-13)
+        assert result.success and result.x[0] > np.linalg.norm(result.x[1:])
+        return result.x
 
     relaxed = partial(impulses, problem, "ccp", Relaxed(w))
     slopes = jax.jit(jax.vmap(jax.jacrev(lambda r: relaxed(r=r))))(jnp.asarray(free))
@@ -82,7 +95,16 @@ def test_one_contact_is_on_the_central_path() -> None:
 
 
 def rounded(z: np.ndarray, cones: dict[str, np.ndarray], rho: np.ndarray, w: float) -> np.ndarray:
-    """Boxes by λ − lo and hi − λ, cones by their spectral values, as the literature has them."""
+    """Return the rounded projection of ``z``.
+
+    Boxes are rounded by λ − lo and hi − λ, cones by their spectral values, as in the literature.
+
+    Args:
+        z: point to project.
+        cones: bounds lo and hi of the scalar rows, and mu of the contacts.
+        rho: step of each row, which scales its rounding.
+        w: speed of the relaxation [m/s].
+    """
 
     def phi(x: np.ndarray | float, s: np.ndarray | float) -> np.ndarray:
         return (x + np.sqrt(x * x + 4 * s * s)) / 2
@@ -108,7 +130,10 @@ def rounded(z: np.ndarray, cones: dict[str, np.ndarray], rho: np.ndarray, w: flo
 
 @pytest.mark.parametrize("law", LAWS)
 def test_coupled_rows_have_the_slope_of_the_relaxed_problem(law: Law) -> None:
-    """Of that whose fixed point has the z of the hard solution, solved by itself in numpy."""
+    """The slope of coupled rows is that of the relaxed problem, which scipy solves separately.
+
+    Its fixed point has the z of the hard solution.
+    """
     w, step = 0.2, 1e-6
     case = random_case(3, kind="compliant", scalars=5, contacts=3)
     problem = case.problem()
@@ -116,11 +141,11 @@ def test_coupled_rows_have_the_slope_of_the_relaxed_problem(law: Law) -> None:
     rho = 1.0 / np.concatenate([np.diag(n)[:s], np.repeat(np.diag(n)[s::3], 3)])
     at = {"r": case.r, "lo": case.lo, "hi": case.hi, "mu": case.mu}
 
-    def corrected(lam: np.ndarray, now: dict[str, np.ndarray], speed: float) -> np.ndarray:
-        u = n @ lam + now["r"]
+    def corrected(lam: np.ndarray, numbers: dict[str, np.ndarray], speed: float) -> np.ndarray:
+        u = n @ lam + numbers["r"]
         if law == "ncp":
             slip = np.linalg.norm(u[s:].reshape(-1, 3)[:, 1:], axis=1)
-            u[s::3] += now["mu"] * (np.sqrt(slip**2 + speed**2) - speed)
+            u[s::3] += numbers["mu"] * (np.sqrt(slip**2 + speed**2) - speed)
         return u
 
     hard = np.asarray(impulses(problem, law, "always"))
@@ -131,27 +156,27 @@ def test_coupled_rows_have_the_slope_of_the_relaxed_problem(law: Law) -> None:
     same["r"] = (soft - z) / rho - n @ soft
     same["r"] = (soft - z) / rho - (corrected(soft, same, w) - same["r"])
 
-    def path(now: dict[str, np.ndarray]) -> np.ndarray:
-        def missed(lam: np.ndarray) -> np.ndarray:
-            return lam - rounded(lam - rho * corrected(lam, now, w), now, rho, w)
+    def path(numbers: dict[str, np.ndarray]) -> np.ndarray:
+        def residual(lam: np.ndarray) -> np.ndarray:
+            return lam - rounded(lam - rho * corrected(lam, numbers, w), numbers, rho, w)
 
-        found = root(missed, soft, tol=1e-13)
-        assert np.abs(missed(found.x)).max() < 1e-11
-        return found.x
+        result = root(residual, soft, tol=1e-13)
+        assert np.abs(residual(result.x)).max() < 1e-11
+        return result.x
 
     np.testing.assert_allclose(path(same), soft, atol=1e-9)
     rng = np.random.default_rng(0)
-    moves = {name: rng.normal(size=x.shape) * np.isfinite(x) for name, x in at.items()}
+    directions = {name: rng.normal(size=x.shape) * np.isfinite(x) for name, x in at.items()}
 
     @jax.jit
     def tangent(name_of: jax.Array) -> jax.Array:
-        ts = {name: name_of[i] * moves[name] for i, name in enumerate(at)}
+        ts = {name: name_of[i] * directions[name] for i, name in enumerate(at)}
         run = partial(impulses, problem, law, Relaxed(w))
-        here = {name: jnp.asarray(x) for name, x in at.items()}
-        return jax.jvp(lambda now: run(**now), (here,), (ts,))[1]
+        primal = {name: jnp.asarray(x) for name, x in at.items()}
+        return jax.jvp(lambda numbers: run(**numbers), (primal,), (ts,))[1]
 
     for index, name in enumerate(at):
-        ends = [path({**same, name: same[name] + d * moves[name]}) for d in (step, -step)]
+        ends = [path({**same, name: same[name] + d * directions[name]}) for d in (step, -step)]
         expected = (ends[0] - ends[1]) / (2 * step)
         assert np.abs(expected).max() > 0.01
         np.testing.assert_allclose(tangent(jnp.eye(4)[index]), expected, atol=2e-7)
@@ -162,8 +187,11 @@ KINDS = ("mixed", "sticking", "sliding", "saturated", "open")
 
 @pytest.mark.parametrize("law", LAWS)
 def test_plain_derivative_is_the_limit(law: Law) -> None:
-    """In r and μ, to 1e-6; and both modes agree where much is relaxed. A contact that is not at a
-    kink feels w as (w / distance to it)²."""
+    """The relaxed derivative in r and μ tends to the plain one; both modes agree at large w.
+
+    At w = 1e-6 it agrees to 1e-6. A contact that is not at a kink depends on w as (w / distance to
+    it)².
+    """
     problems = stack([random_case(2, kind=kind).problem() for kind in KINDS])
 
     @jax.jit
@@ -174,24 +202,27 @@ def test_plain_derivative_is_the_limit(law: Law) -> None:
 
         x = jnp.concatenate([problem.r, problem.cones.mu])
         move = jnp.cos(jnp.arange(len(x)))
-        pulled = jax.jacrev(lambda x: both(x, Relaxed(0.5)))(x) @ move
-        pushed = [
+        reverse = jax.jacrev(lambda x: both(x, Relaxed(0.5)))(x) @ move
+        forward = [
             jax.jvp(partial(both, gradient=g), (x,), (move,))[1]
             for g in ("always", Relaxed(1e-6), Relaxed(0.5))
         ]
-        return pulled, *pushed
+        return reverse, *forward
 
-    pulled, plain, limit, pushed = run(problems)
+    reverse, plain, limit, forward = run(problems)
     size = np.abs(plain).max(axis=1, keepdims=True)
     np.testing.assert_allclose(limit / size, plain / size, atol=1e-6)
-    np.testing.assert_allclose(pulled, pushed, rtol=1e-8, atol=1e-10)
-    assert np.abs(pushed - plain).max() > 0.01
+    np.testing.assert_allclose(reverse, forward, rtol=1e-8, atol=1e-10)
+    assert np.abs(forward - plain).max() > 0.01
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_finite_where_the_plain_one_has_kinks(dtype: type) -> None:
-    """Rows of zeros, on both borders, without friction, at rest, redundant: one batch, both laws,
-    and half of the slope that one side has where a row is just at its switch."""
+    """Relaxed derivatives are finite at kinks of the plain ones.
+
+    They are half of one side's slope where a row is just at its switch. Rows of zeros, on both
+    borders, without friction, at rest, redundant: one batch, both laws.
+    """
     eye, zero = np.eye(7), np.zeros((7, 7))
     twice = np.zeros((7, 7))
     twice[0, 0] = 1.0
@@ -210,15 +241,17 @@ def test_finite_where_the_plain_one_has_kinks(dtype: type) -> None:
     def slopes(problem: Problem, law: Law) -> jax.Array:
         def run(x: jax.Array) -> jax.Array:
             r, mu = x[:7], x[7:]
-            given = Problem(problem.delassus, r, replace(problem.cones, mu=mu))
-            return solve(given, law=law, gradient=Relaxed(0.1)).u
+            changed = Problem(problem.delassus, r, replace(problem.cones, mu=mu))
+            return solve(changed, law=law, gradient=Relaxed(0.1)).u
 
         return jax.jacfwd(run)(jnp.concatenate([problem.r, problem.cones.mu]))
 
-    found = jax.jit(jax.vmap(lambda p: jnp.stack([slopes(p, law) for law in LAWS])))(problems)
-    assert found.dtype == dtype and np.isfinite(found).all()
-    np.testing.assert_allclose(found[:2, :, 0, 0], 0.5, rtol=1e-5)
-    np.testing.assert_allclose(found[1, :, 1:7, 1:7], np.broadcast_to(eye[:6, :6] / 2, (2, 6, 6)))
+    jacobians = jax.jit(jax.vmap(lambda p: jnp.stack([slopes(p, law) for law in LAWS])))(problems)
+    assert jacobians.dtype == dtype and np.isfinite(jacobians).all()
+    np.testing.assert_allclose(jacobians[:2, :, 0, 0], 0.5, rtol=1e-5)
+    np.testing.assert_allclose(
+        jacobians[1, :, 1:7, 1:7], np.broadcast_to(eye[:6, :6] / 2, (2, 6, 6))
+    )
 
 
 def test_bad_settings_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""N whose scalar rows are multiples of fewer rows, against numpy's F N₀ Fᵀ + E."""
+"""Test N whose scalar rows are multiples of fewer rows, against numpy's F N₀ Fᵀ + E."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ VELOCITIES = 7
 
 
 class Made(NamedTuple):
-    """An operator, and the same as numpy has it."""
+    """An operator, and the same matrix in numpy."""
 
     operator: RepeatedDelassus
     whitened: np.ndarray
@@ -63,14 +63,14 @@ def test_every_view_agrees_with_numpy(index: list[int], stored: bool) -> None:
     operator, _, matrix = made(index, stored)
     s, random = len(index), np.random.default_rng(1)
     scale = random.uniform(0.5, 2.0, len(matrix))
-    for one, expected in (
+    for actual, expected in (
         (operator, matrix),
         (operator.for_iterations(), matrix),
         (operator.scaled(jnp.asarray(scale)), scale[:, None] * matrix * scale),
     ):
-        assert_views_agree(one, expected, s)
+        assert_views_agree(actual, expected, s)
         lam = random.normal(size=(4, len(matrix)))
-        products = jax.jit(jax.vmap(one.apply))(jnp.asarray(lam))
+        products = jax.jit(jax.vmap(actual.apply))(jnp.asarray(lam))
         np.testing.assert_allclose(products, lam @ expected, atol=1e-12)
 
 
@@ -92,7 +92,7 @@ def test_impulses_and_velocities_of_what_is_stored_as_w(index: list[int]) -> Non
 @pytest.mark.parametrize("law", ["ccp", "ncp"])
 @pytest.mark.parametrize("solver", ["apgd", "gradient-newton", "newton", "psor", "admm"])
 def test_solvers_find_what_they_find_with_the_matrix(solver: str, law) -> None:
-    """With compliance in every row the solution is unique."""
+    """Solvers agree on both forms of N; with compliance in every row the solution is unique."""
     index = INDEX["in any order"]
     operator, _, matrix = made(index)
     r = np.random.default_rng(3).normal(size=len(matrix))

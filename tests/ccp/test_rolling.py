@@ -1,4 +1,4 @@
-"""Contacts with spinning and rolling friction: projection, solutions and derivatives."""
+"""Test contacts with spinning and rolling friction: projection, solutions and derivatives."""
 
 from functools import cache, partial
 from pathlib import Path
@@ -48,7 +48,13 @@ def points(count: int = 60) -> np.ndarray:
 
 
 def cone(matrix: np.ndarray, r: np.ndarray, contacts: int) -> np.ndarray:
-    """argmin ½ λᵀ matrix λ + rᵀ λ over the cones, by Clarabel."""
+    """Return argmin ½ λᵀ matrix λ + rᵀ λ over the cones, by Clarabel.
+
+    Args:
+        matrix: N.
+        r: velocities at zero impulse.
+        contacts: number of contacts of six rows.
+    """
     a, cones = [], []
     for start in range(0, 6 * contacts, 6):
         for limit, group in zip(LIMITS, GROUPS, strict=True):
@@ -85,20 +91,20 @@ def test_jacobian_is_the_projections() -> None:
     np.testing.assert_allclose(
         np.swapaxes(vectors, 1, 2) @ vectors, [np.eye(6)] * len(x), atol=1e-12
     )
-    found = np.einsum("cij,cj,ckj->cik", vectors, values, vectors)
+    jacobian = np.einsum("cij,cj,ckj->cik", vectors, values, vectors)
     h, eye = 1e-6, np.eye(6)
-    apart = [project(jnp.asarray(x + s * h * e), *full(len(x))) for e in eye for s in (1, -1)]
+    neighbours = [project(jnp.asarray(x + s * h * e), *full(len(x))) for e in eye for s in (1, -1)]
     differences = np.stack(
-        [(a - b) / (2 * h) for a, b in zip(apart[::2], apart[1::2], strict=True)], 2
+        [(a - b) / (2 * h) for a, b in zip(neighbours[::2], neighbours[1::2], strict=True)], 2
     )
-    np.testing.assert_allclose(found, differences, atol=1e-7)
+    np.testing.assert_allclose(jacobian, differences, atol=1e-7)
     # At a solution λ = Π(x) the shift is that of u = λ − x, and so is its slope, where groups move.
     u = (np.asarray(project(jnp.asarray(x), *full(len(x)))) - x)[:, 1:]
-    moves = np.abs(np.asarray(slope(jnp.asarray(x), *full(len(x))))) > 0
-    shifted = jax.grad(lambda one: shift(one[None], *full(1))[0])
+    sliding = np.abs(np.asarray(slope(jnp.asarray(x), *full(len(x))))) > 0
+    shifted = jax.grad(lambda velocity: shift(velocity[None], *full(1))[0])
     slopes = jax.jit(jax.vmap(shifted))(jnp.asarray(u))
     np.testing.assert_allclose(
-        np.where(moves, slopes, 0.0), slope(jnp.asarray(x), *full(len(x))), atol=1e-12
+        np.where(sliding, slopes, 0.0), slope(jnp.asarray(x), *full(len(x))), atol=1e-12
     )
 
 
@@ -123,7 +129,7 @@ CONTACTS, BODIES = 4, 3
 
 @cache
 def case(seed: int = 1) -> Problem:
-    """Contacts of three bodies with the world and each other; most slide, some roll."""
+    """Return contacts of three bodies with the world and each other; most slide, some roll."""
     rng = np.random.default_rng(seed)
     pairs = np.array([[0, 1], [1, 2], [0, 2], [0, 1]])
     rows = rng.normal(size=(CONTACTS, 6, 2, 6))
@@ -165,8 +171,8 @@ def test_coulomb_law_dissipates_in_every_group() -> None:
     lam, u = (np.asarray(x).reshape(-1, 6) for x in (solution.lam, solution.u))
     assert u[:, 0].min() > -1e-10 and np.abs(lam[:, 0] * u[:, 0]).max() < 1e-10
     for limit, group in zip(LIMITS, GROUPS, strict=True):
-        push, slide = (np.linalg.norm(x[:, group], axis=1) for x in (lam, u))
-        assert np.all(push <= limit * lam[:, 0] + 1e-10)
+        friction, slide = (np.linalg.norm(x[:, group], axis=1) for x in (lam, u))
+        assert np.all(friction <= limit * lam[:, 0] + 1e-10)
         power = np.sum(lam[:, group] * u[:, group], axis=1)
         np.testing.assert_allclose(power, -limit * lam[:, 0] * slide, atol=1e-9)
 
@@ -184,8 +190,10 @@ def test_derivatives_in_r_and_in_the_coefficients() -> None:
     direction = Problem(direction.delassus, jnp.asarray(rng.normal(size=24)), cones)
 
     def velocities(t: jax.Array) -> jax.Array:
-        moved = jax.tree.map(lambda a, b: a + t * b if a.dtype == float else a, problem, direction)
-        return under_coulomb()(moved).u
+        shifted = jax.tree.map(
+            lambda a, b: a + t * b if a.dtype == float else a, problem, direction
+        )
+        return under_coulomb()(shifted).u
 
     h = 1e-6
     differences = (velocities(jnp.asarray(h)) - velocities(jnp.asarray(-h))) / (2 * h)
@@ -203,7 +211,10 @@ def test_refused_where_not_supported() -> None:
 
 
 def test_agrees_with_chrono(shared_data: Path, tmp_path: Path) -> None:
-    """Chrono's ADMM solved this heap of 27 spheres to 1e-8; the scene's coefficients are 1 cm."""
+    """The solution of a heap of 27 spheres is Chrono's, which its ADMM solved to 1e-8.
+
+    The scene's coefficients are 1 cm.
+    """
     with np.load(shared_data / "ccp/chrono/sph27_roll_s40.npz") as stored:
         fields: dict[str, Any] = dict(stored)
     fields["spinning"] = fields["rolling"] = np.full(len(fields["mu"]), 0.01)

@@ -1,4 +1,4 @@
-"""Solutions of every solver: the laws themselves, interior point, edge cases, statuses."""
+"""Test solutions of every solver: laws, interior point, edge cases and statuses."""
 
 from dataclasses import replace
 from functools import cache
@@ -33,7 +33,7 @@ STOP = Stop(atol=1e-9, max_iterations=20_000)
 MEMBERS = [
     name for name, solver in SOLVERS.items() if "cone" in solver.cone_types and name != "auto"
 ]
-"""Those that take the cones here; auto is one of them at a time (``test_newton.py``)."""
+"""Solvers that take round cones; Auto, which chooses one of them, is in ``test_newton.py``."""
 
 # What is solved once for all tests of a solver is solved in one process.
 pytestmark = pytest.mark.parametrize(
@@ -43,20 +43,29 @@ pytestmark = pytest.mark.parametrize(
 
 @cache
 def program(name: str, law: Law):
-    """The solves of a batch, one after the other (``test_batches.py`` has them at once); limits are
-    arguments, so that it is compiled once a precision."""
+    """Return a compiled function that solves a batch, one problem after the other.
+
+    ``test_batches.py`` solves them at once. Limits are arguments, so that it is compiled once a
+    precision.
+    """
 
     def run(batch: Problem, guesses: jax.Array, atol: Any, rtol: Any, limit: Any) -> Solution:
-        def one(problem: Problem, guess: jax.Array) -> Solution:
+        def solve_member(problem: Problem, guess: jax.Array) -> Solution:
             return solve(problem, SOLVERS[name](), guess, law=law, stop=Stop(atol, rtol, limit))
 
-        return jax.lax.map(lambda case: one(*case), (batch, guesses))
+        return jax.lax.map(lambda case: solve_member(*case), (batch, guesses))
 
     return jax.jit(run)
 
 
 def solver(name: str, law: Law, stop: Stop = STOP):
-    """The batched solve with these limits."""
+    """Return the function that solves a batch to the given limits.
+
+    Args:
+        name: name of the algorithm.
+        law: the law of contact.
+        stop: tolerances and iteration limit.
+    """
 
     def run(problem: Problem, guess: jax.Array) -> Solution:
         limits = (jnp.asarray(x, problem.r.dtype) for x in (stop.atol, stop.rtol))
@@ -73,8 +82,8 @@ def solved(name: str, law: Law, dtype: type = np.float64) -> Solution:
     return solver(name, law, stop)(batch, jnp.zeros_like(batch.r))
 
 
-def settled(name: str, law: Law) -> np.ndarray:
-    """The cases that must come to the tolerance.
+def must_converge(name: str, law: Law) -> np.ndarray:
+    """Return which cases must come to the tolerance.
 
     De Saxcé's fixed point, which leads solvers of the convex law to Coulomb's, creeps where
     contacts are redundant: whether it gets there in 20 000 iterations is decided by rounding.
@@ -85,20 +94,20 @@ def settled(name: str, law: Law) -> np.ndarray:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_solutions_satisfy_the_law(name: str, law: Law) -> None:
-    solution, required = solved(name, law), settled(name, law)
+    solution, required = solved(name, law), must_converge(name, law)
     for index, (label, case) in enumerate(zip(NAMES, CASES, strict=True)):
-        one = pick(solution, index)
+        member = pick(solution, index)
         if not required[index]:
-            assert one.statistics.residual_ncp < 1e-5, label  # of velocities of some 10 m/s
+            assert member.statistics.residual_ncp < 1e-5, label  # of velocities of some 10 m/s
             continue
-        assert one.statistics.status == Status.CONVERGED, label
-        broken = {k: v for k, v in violations(case, one.lam, law).items() if v > 3e-8}
+        assert member.statistics.status == Status.CONVERGED, label
+        broken = {k: v for k, v in violations(case, member.lam, law).items() if v > 3e-8}
         assert not broken, label
-        np.testing.assert_allclose(one.u, case.matrix() @ one.lam + case.r, atol=1e-12)
+        np.testing.assert_allclose(member.u, case.matrix() @ member.lam + case.r, atol=1e-12)
 
 
 def interior_point(case: Case) -> np.ndarray:
-    """λ of the convex law by Clarabel: min ½ λᵀNλ + rᵀλ with b − Aλ in a product of cones."""
+    """Return λ of the convex law by Clarabel: min ½ λᵀNλ + rᵀλ, b − Aλ in a product of cones."""
     n, s = len(case.r), len(case.lo)
     eye = np.eye(n)
     bounds = [(eye[i], case.hi[i]) for i in range(s) if np.isfinite(case.hi[i])]
@@ -146,17 +155,17 @@ def test_laws_agree_without_sliding_and_differ_with_it(name: str) -> None:
 def test_reported_residuals_are_those_of_the_solution(name: str, law: Law) -> None:
     solution = solved(name, law)
     for index, case in enumerate(CASES):
-        one, problem = pick(solution, index), case.problem()
+        member, problem = pick(solution, index), case.problem()
         for of in LAWS:
-            blocks = np.asarray(residuals(problem, jnp.asarray(one.lam), of))
-            reported = getattr(one.statistics, f"residual_{of}")
-            np.testing.assert_allclose(reported, blocks.max(), atol=1e-11)
-            rms = getattr(one.statistics, f"rms_{of}")
+            blocks = np.asarray(residuals(problem, jnp.asarray(member.lam), of))
+            residual = getattr(member.statistics, f"residual_{of}")
+            np.testing.assert_allclose(residual, blocks.max(), atol=1e-11)
+            rms = getattr(member.statistics, f"rms_{of}")
             np.testing.assert_allclose(rms, np.sqrt(np.mean(blocks**2)), atol=1e-11)
 
 
 def test_float32(name: str) -> None:
-    """Under Coulomb's law, which solvers of the convex one are led to by solving that."""
+    """Single precision solves every problem, under Coulomb's law too, by solving the convex one."""
     single, double = solved(name, "ncp", np.float32), solved(name, "ncp")
     assert {leaf.dtype for leaf in jax.tree.leaves((single.lam, single.u))} == {np.dtype("f4")}
     regular = np.array([not label.startswith("redundant") for label in NAMES])
@@ -168,7 +177,7 @@ def test_float32(name: str) -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_warm_start_takes_no_iterations_and_a_bad_guess_does_no_harm(name: str, law: Law) -> None:
-    cold, required = solved(name, law), settled(name, law)
+    cold, required = solved(name, law), must_converge(name, law)
     batch = stack([case.problem() for case in CASES])
     warm = solver(name, law)(batch, cold.lam)
     assert np.all(np.asarray(warm.statistics.iterations)[required] == 0)
@@ -192,10 +201,10 @@ def test_the_iteration_limit_is_reported_with_the_best_iterate(name: str, law: L
     expected = np.where(finished, Status.CONVERGED, Status.MAX_ITERATIONS)
     np.testing.assert_array_equal(status, expected)
     assert np.all(np.asarray(count)[~finished] == 7)
-    reported = getattr(limited.statistics, f"residual_{law}")
+    residual = getattr(limited.statistics, f"residual_{law}")
     for index, case in enumerate(CASES):
         problem, zero = case.problem(), jnp.zeros_like(batch.r[index])
-        assert reported[index] <= residuals(problem, zero, law).max() + 1e-12
+        assert residual[index] <= residuals(problem, zero, law).max() + 1e-12
         assert violations(case, np.asarray(limited.lam[index]), law)["lambda in K"] < 1e-12
 
 
@@ -230,7 +239,7 @@ def test_non_finite_numbers_are_a_status_and_stay_in_their_problem(name: str, la
     r = batch.r.at[0, 3].set(jnp.nan).at[1, -1].set(jnp.inf)
     broken = replace(batch, r=r, delassus=replace(operator, contact_rows=rows))
     solution, healthy = solver(name, law)(broken, jnp.zeros_like(batch.r)), solved(name, law)
-    status, required = np.asarray(solution.statistics.status), settled(name, law)
+    status, required = np.asarray(solution.statistics.status), must_converge(name, law)
     required[:3] = False
     assert np.all(status[:3] == Status.NON_FINITE) and np.all(status[required] == Status.CONVERGED)
     assert np.all(np.isfinite(solution.lam))

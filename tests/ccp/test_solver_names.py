@@ -1,4 +1,4 @@
-"""Algorithms by their names, wherever one is taken."""
+"""Test that the name of an algorithm may stand for it."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ everywhere = pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
 
 
 def two_rows() -> Problem:
-    """λ = (1/2, 0): one row pulls, the other is let go."""
+    """Return a problem with λ = (1/2, 0): one row is active, the other is not."""
     operator = DenseDelassus(jnp.diag(jnp.array([2.0, 1.0])))
     nothing, most = jnp.zeros(2), jnp.full(2, jnp.inf)
     return Problem(operator, jnp.array([-1.0, 1.0]), Cones(nothing, most, jnp.zeros(0)))

@@ -1,4 +1,4 @@
-"""Gauss–Seidel and Jacobi: colours, sweeps against plain numpy, every form of N, box friction."""
+"""Test Gauss–Seidel and Jacobi: colours, sweeps in plain numpy, every form of N, box friction."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ forms = pytest.mark.parametrize(("build", "cases"), FORMS.values(), ids=FORMS)
 
 
 def blocks_of(case: Case) -> list[slice]:
-    """The rows of each block."""
+    """Return the rows of each block."""
     s = len(case.lo)
     contacts = [slice(i, i + 3) for i in range(s, len(case.r), 3)]
     return [slice(i, i + 1) for i in range(s)] + contacts
@@ -50,7 +50,7 @@ def test_coupled_blocks_never_share_a_colour(build: Build, cases: list[Case]) ->
 
 
 def test_a_wide_floor_takes_few_colours() -> None:
-    """Bodies each at two contacts with the world, which couples nothing: two colours."""
+    """Bodies with two contacts each with the world, which couples nothing, take two colours."""
     rows, bodies = np.random.default_rng(0).normal(size=(42, 12)), np.zeros((42, 2), int)
     bodies[:, 1] = np.repeat(np.arange(1, BODIES), 6)
     rows[:, :6] = 0.0
@@ -65,8 +65,17 @@ def order_of(problem: Problem, scalars: int, width: int) -> np.ndarray:
 
 
 def by_hand(case: Case, solver: PSOR | SIPGS, order: np.ndarray, sweeps: int) -> np.ndarray:
-    """λ after sweeps in this order: rows within their bounds, contacts normal first, then tangents
-    on the disc the normal allows, with the step of the stiffer tangent."""
+    """Return λ after sweeps in the given order, written out in plain numpy.
+
+    Scalar rows stay within their bounds. A contact takes its normal row first, then its tangents on
+    the disc that the normal impulse allows, with the step of the stiffer tangent.
+
+    Args:
+        case: the problem.
+        solver: gives the relaxation factors.
+        order: order in which the blocks are visited.
+        sweeps: number of sweeps.
+    """
     matrix, lam, blocks = case.matrix(), np.zeros(len(case.r)), blocks_of(case)
     omega = solver.omega if isinstance(solver, PSOR) else 1.0
     sharpness = solver.sharpness if isinstance(solver, PSOR) else 1.0
@@ -76,15 +85,18 @@ def by_hand(case: Case, solver: PSOR | SIPGS, order: np.ndarray, sweeps: int) ->
             rows = blocks[block]
             at, u = rows.start, matrix[rows] @ lam + case.r[rows]
             if block < s:
-                moved = np.clip(lam[at] - omega * u[0] / matrix[at, at], case.lo[at], case.hi[at])
-                lam[at] = sharpness * moved + (1 - sharpness) * lam[at]
+                relaxed = np.clip(lam[at] - omega * u[0] / matrix[at, at], case.lo[at], case.hi[at])
+                lam[at] = sharpness * relaxed + (1 - sharpness) * lam[at]
                 continue
             normal = max(lam[at] - u[0] / matrix[at, at], 0.0)
             slip = u[1:] + matrix[at + 1 : at + 3, at] * (normal - lam[at])
-            stiff = np.linalg.eigvalsh(matrix[at + 1 : at + 3, at + 1 : at + 3]).max()
-            push, limit = lam[at + 1 : at + 3] - slip / stiff, case.mu[block - s] * normal
-            length = np.linalg.norm(push)
-            lam[at : at + 3] = [normal, *(push * (limit / length) if length > limit else push)]
+            stiffness = np.linalg.eigvalsh(matrix[at + 1 : at + 3, at + 1 : at + 3]).max()
+            friction, limit = lam[at + 1 : at + 3] - slip / stiffness, case.mu[block - s] * normal
+            length = np.linalg.norm(friction)
+            lam[at : at + 3] = [
+                normal,
+                *(friction * (limit / length) if length > limit else friction),
+            ]
     return lam
 
 
@@ -97,7 +109,13 @@ def by_hand(case: Case, solver: PSOR | SIPGS, order: np.ndarray, sweeps: int) ->
 def test_sweeps_are_those_written_out_by_hand(
     solver: PSOR | SIPGS, contacts: int, width: int
 ) -> None:
-    """In the problem's order one by one, and colour by colour."""
+    """Sweeps agree with those written out by hand, in the problem's order and colour by colour.
+
+    Args:
+        solver: the algorithm.
+        contacts: number of contacts.
+        width: number of blocks in a group; 1 keeps the problem's order.
+    """
     case = random_case(4, scalars=9, contacts=contacts)
     problem = case.problem()
     solver = replace(solver, width=width)
@@ -106,9 +124,9 @@ def test_sweeps_are_those_written_out_by_hand(
     solution = jax.jit(lambda p: solve(p, solver, law="ncp", stop=stop))(problem)
     order = order_of(problem, 9, width)
     assert width > 1 or np.all(order == np.arange(len(order)))
-    found, (kept, last) = solution.lam, (by_hand(case, solver, order, n) for n in (4, 5))
+    actual, (kept, last) = solution.lam, (by_hand(case, solver, order, n) for n in (4, 5))
     # The driver returns the better one of the iterates.
-    best = min(np.abs(found - kept).max(), np.abs(found - last).max())
+    best = min(np.abs(actual - kept).max(), np.abs(actual - last).max())
     assert best < 1e-12
 
 
@@ -136,7 +154,7 @@ def test_jacobis_bound_exceeds_n(build: Build, cases: list[Case]) -> None:
 
 @pytest.mark.parametrize("solver", [PSOR(), SIPGS()], ids=["psor", "sipgs"])
 def test_box_friction_is_that_of_pivoting(solver: Solver) -> None:
-    """Chrono's and VEROSIM's box, ±μ λ_n along each tangent, against exact pivoting."""
+    """Box friction of Chrono and VEROSIM, ±μ λ_n along each tangent, agrees with exact pivoting."""
     problem = shaped(random_case(1, kind="compliant").problem(), "pyramid")
     stop = Stop(atol=1e-10, max_iterations=20_000)
     swept = jax.jit(lambda p: solve(p, solver, law="ncp", stop=stop))(problem)
@@ -146,13 +164,13 @@ def test_box_friction_is_that_of_pivoting(solver: Solver) -> None:
 
 
 def test_the_change_of_impulses_stops_sequential_impulses() -> None:
-    """VEROSIM's criterion is a change, not an error: it is reported as a stall."""
+    """VEROSIM's criterion is a change, not an error: a stop by it is reported as a stall."""
     problem = random_case(0).problem()
     stop = Stop(atol=1e-12, max_iterations=1000)
-    loose = solve(problem, SIPGS(impulse_tolerance=0.1), law="ncp", stop=stop)
+    coarse = solve(problem, SIPGS(impulse_tolerance=0.1), law="ncp", stop=stop)
     tight = solve(problem, SIPGS(), law="ncp", stop=stop)
-    assert loose.statistics.status == Status.STALLED
-    assert 0 < loose.statistics.iterations < tight.statistics.iterations
+    assert coarse.statistics.status == Status.STALLED
+    assert 0 < coarse.statistics.iterations < tight.statistics.iterations
 
 
 def test_sequential_impulses_refuse_what_they_cannot_do() -> None:
@@ -166,7 +184,7 @@ def test_sequential_impulses_refuse_what_they_cannot_do() -> None:
 
 
 def test_rows_of_zeros_and_no_friction_at_all() -> None:
-    """A contact of the world with itself: nothing moves it, nothing becomes NaN."""
+    """A contact of the world with itself has no effect, and nothing becomes NaN."""
     case = random_case(2, kind="fixed")
     cones = case.problem().cones
     problem = replace(case.problem(), cones=Cones(cones.lo, cones.hi, jnp.zeros_like(cones.mu)))
@@ -187,7 +205,10 @@ def test_recorded_spheres(shared_data: Path, solver: Solver, law: Law) -> None:
 
 @pytest.mark.parametrize("solver", [PSOR(), SIPGS()], ids=["psor", "sipgs"])
 def test_forward_sweeps_that_drift_away_are_led_back(shared_data: Path, solver: Solver) -> None:
-    """With growth counted from the last restart only it took 17 000 sweeps."""
+    """Forward sweeps that diverge are restarted, and converge within 2000.
+
+    With growth counted from the last restart only it took 17 000 sweeps.
+    """
     item = read_problem(shared_data / "ccp" / "chrono" / "stack_compl_s50.npz", np.float64)
     stop = Stop(atol=1e-4 * item.scale, max_iterations=2000)
     solution = jax.jit(lambda p: solve(p, solver, stop=stop))(item.problem)

@@ -1,4 +1,4 @@
-"""Violations of a problem whose velocities can be read off."""
+"""Test violations of a problem whose velocities are given."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +11,10 @@ INF = np.inf
 
 
 def case(u: list[float], lam: list[float]) -> tuple[Problem, jnp.ndarray]:
-    """An equality, an inequality, a box [−1, 2] and two contacts of μ 0.5 with these velocities."""
+    """Return a problem with given velocities and impulses.
+
+    It has an equality, an inequality, a box [−1, 2] and two contacts of μ 0.5.
+    """
     cones = Cones(
         jnp.asarray([-INF, 0.0, -1.0]), jnp.asarray([INF, INF, 2.0]), jnp.asarray([0.5, 0.5])
     )
@@ -26,8 +29,8 @@ def check(worst: Worst, value: float, row: int) -> None:
 def test_a_solution_violates_nothing() -> None:
     u = [0.0, 3.0, -4.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0]
     lam = [-7.0, 0.0, 2.0, 2.0, -1.0, 0.0, 1.0, 0.3, 0.4]
-    found = violations(*case(u, lam))
-    for worst in (found.equality, found.inequality, found.impulse, found.complementarity):
+    result = violations(*case(u, lam))
+    for worst in (result.equality, result.inequality, result.impulse, result.complementarity):
         check(worst, 0.0, -1)
 
 
@@ -37,16 +40,16 @@ def test_each_condition_names_its_worst_row(law: Law) -> None:
     # and what Coulomb's law asks for.
     u = [-0.3, -0.2, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0]
     lam = [9.0, 1.0, 0.5, 0.0, 4.0, 0.0, 3.0, -1.5, 0.0]
-    found = violations(*case(u, lam), law)
-    check(found.equality, 0.3, 0)
-    check(found.impulse, 4.0 / np.sqrt(1.25), 3)  # (0, 4), whose nearest point is on the surface
+    worst = violations(*case(u, lam), law)
+    check(worst.equality, 0.3, 0)
+    check(worst.impulse, 4.0 / np.sqrt(1.25), 3)  # (0, 4), whose nearest point is on the surface
     if law == "ccp":
-        check(found.inequality, 1.0 / np.sqrt(1.25), 6)
-        check(found.complementarity, 3.0, 6)
+        check(worst.inequality, 1.0 / np.sqrt(1.25), 6)
+        check(worst.complementarity, 3.0, 6)
     else:
-        check(found.inequality, 0.2, 1)
+        check(worst.inequality, 0.2, 1)
         check(
-            found.complementarity, 1.5, 2
+            worst.complementarity, 1.5, 2
         )  # the box row is 1.5 above the bound that u > 0 asks for
 
 

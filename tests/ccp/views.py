@@ -1,4 +1,4 @@
-"""What every form of N offers, beside its matrix."""
+"""Check that a form of N has every operation of the contract, against its matrix."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the command line says of steps that were not solved."""
+"""Check the advice of the command line about steps that were not solved."""
 
 import json
 
@@ -22,7 +22,8 @@ def test_options_that_are_not_taken_yet():
 
 
 def test_what_is_said_helps(tmp_path):
-    """A mass ratio of 1e5 under Coulomb's law."""
+    """Following the advice solves all steps of two boxes with a mass ratio of 1e5 under Coulomb's
+    law."""
     pytest.importorskip("mujoco")
     file = tmp_path / "heavy.xml"
     file.write_text(HEAVY)

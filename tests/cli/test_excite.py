@@ -1,4 +1,4 @@
-"""``jaxccp excite``: a planned motion of a pendulum, and what is refused."""
+"""Check ``jaxccp excite``: a planned motion of a pendulum, and the input that is refused."""
 
 import json
 from pathlib import Path
@@ -40,11 +40,11 @@ def test_plans_writes_drives_and_says_what_the_motion_tells(model, tmp_path):
     arguments = (model, "--parameters", PATHS, "--limits", "rate=2", "--fit", fit, *FAST)
     result = run(*arguments, "--out", out, "--json")
     assert result.exit_code == 0, result.output
-    said = json.loads(result.stdout)
+    printed = json.loads(result.stdout)
     for name, error in errors.items():
-        assert said["parameters"][name]["before"] == pytest.approx(error)
-        assert said["parameters"][name]["after"] < error
-    assert all(one["kept"] for one in said["limits"])
+        assert printed["parameters"][name]["before"] == pytest.approx(error)
+        assert printed["parameters"][name]["after"] < error
+    assert all(limit["kept"] for limit in printed["limits"])
     with np.load(out) as file:
         assert np.abs(file["qd"]).max() <= 2.0
         assert file["joint_names"].tolist() == ["swing"]

@@ -1,4 +1,4 @@
-"""``jaxccp identify MODEL DATA…``: options, configurations, reports and exit codes."""
+"""Check ``jaxccp identify MODEL DATA…``: options, configurations, reports and exit codes."""
 
 import json
 import re
@@ -35,7 +35,7 @@ FAST = ["--segment", "0.1", "--h", "0.01", "--cutoff", "inf"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Return a folder with a cart and recordings of one of 1.25 kg, as test_evaluation has it."""
+    """Return a folder with a cart and recordings of one of 1.25 kg, as in test_evaluation."""
     folder = tmp_path_factory.mktemp("cart")
     (folder / "cart.xml").write_text(CART)
     time = np.arange(0.0, 1.0, 0.01)
@@ -56,7 +56,7 @@ def run(*arguments: str | Path):
 
 @pytest.fixture(scope="module")
 def fitted(folder: Path):
-    """Return what a fit prints and writes, by a configuration that the options refine."""
+    """Return the result of a fit by a configuration that the options refine."""
     (folder / "fit.toml").write_text(
         'model = "cart.xml"\ndata = "swing_*.csv"\nholdout = 0.34\n'
         '[[parameters]]\npath = "axes[*].armature"\nlower = 0\nscale = 0.1\n'
@@ -71,9 +71,9 @@ def test_fit_by_configuration(folder: Path, fitted):
     assert fitted.exit_code == 0, fitted.output
     report = json.loads(fitted.stdout)
     (name,) = report["parameters"]
-    one = report["parameters"][name]
+    estimate = report["parameters"][name]
     assert name == 'axes["rail"].armature'
-    assert abs(one["value"] - 0.25) < max(3 * one["standard_error"], 0.005)
+    assert abs(estimate["value"] - 0.25) < max(3 * estimate["standard_error"], 0.005)
     (case,) = report["cases"]
     assert sorted(case["fitted"] + case["held_out"]) == ["swing_0", "swing_1", "swing_2"]
     assert len(case["held_out"]) == 1
@@ -90,14 +90,14 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
     """The errors on the recordings held out are those that the fit reports."""
     assert fitted.exit_code == 0, fitted.output
     (case,) = json.loads(fitted.stdout)["cases"]
-    held = folder / f"{case['held_out'][0]}.csv"
-    arguments = ["--evaluate", folder / "out" / "fit.json", folder / "cart.xml", held]
+    validation_file = folder / f"{case['held_out'][0]}.csv"
+    arguments = ["--evaluate", folder / "out" / "fit.json", folder / "cart.xml", validation_file]
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
-    (found,) = json.loads(result.stdout)["cases"]
+    (evaluation,) = json.loads(result.stdout)["cases"]
     for key in ("overall", "windows", "failed_windows"):
-        assert found[key] == pytest.approx(case["after"][key], rel=1e-9)
-    np.testing.assert_allclose(found["per_window"], case["after"]["per_window"], rtol=1e-9)
+        assert evaluation[key] == pytest.approx(case["after"][key], rel=1e-9)
+    np.testing.assert_allclose(evaluation["per_window"], case["after"]["per_window"], rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -134,22 +134,22 @@ def test_bad_usage_exits_with_2(folder: Path, monkeypatch, arguments: list[str],
 
 @pytest.mark.slow
 def test_restarts_and_resumed_fits(folder: Path):
-    """A fit from drawn starts ends where one does that stopped after a step and was resumed."""
+    """A fit from drawn starts ends where a fit ends that stopped after one step and was resumed."""
     parameters = ["--parameters", "axes[*].armature", "--h", "0.02", *FAST[:2], "--holdout", "0"]
     arguments = [folder / "cart.xml", folder / "swing_0.csv", *parameters, "--start", "measured"]
     file = ["--resume", folder / "progress.json"]
     drawn, first, rest = (
-        run(*arguments, "--json", *more)
-        for more in (["--restarts", "2", "--draws", "8"], ["--iterations", "1", *file], file)
+        run(*arguments, "--json", *options)
+        for options in (["--restarts", "2", "--draws", "8"], ["--iterations", "1", *file], file)
     )
     assert "descents, from the best of 8 draws" in drawn.stderr
-    found = []
-    for one in (drawn, first, rest):
-        assert one.exit_code == 0, one.output
-        found += [value["value"] for value in json.loads(one.stdout)["parameters"].values()]
-    assert found[2] == pytest.approx(found[0], rel=1e-3) != found[1]
+    values = []
+    for result in (drawn, first, rest):
+        assert result.exit_code == 0, result.output
+        values += [value["value"] for value in json.loads(result.stdout)["parameters"].values()]
+    assert values[2] == pytest.approx(values[0], rel=1e-3) != values[1]
     saved = json.loads((folder / "progress.json").read_text())["parameters"]
-    assert [one["value"] for one in saved.values()] == [found[2]]
+    assert [entry["value"] for entry in saved.values()] == [values[2]]
 
 
 def test_no_finite_numbers_exit_with_1(folder: Path, monkeypatch):
@@ -171,12 +171,12 @@ def test_options_are_the_fields_of_the_settings():
     for reference, cls in (*pairs, (METHOD, Method), (RESTARTS, Restarts)):
         module, _, name = reference.partition(":")
         assert getattr(import_module(module), name) is cls
-        known = {one.name: one for one in fields(cls)}
+        by_name = {field.name: field for field in fields(cls)}
         settings = settings_of(reference)
-        assert set(settings) <= set(known)
-        left = set(known) - set(settings)
+        assert set(settings) <= set(by_name)
+        left = set(by_name) - set(settings)
         assert left <= {"stepper", "sensors", "plane"}
-        assert all(one.help for one in settings.values())
+        assert all(field.help for field in settings.values())
     assert settings_of(METHOD)["iterations"].type is int
     inputs = settings_of(RESIDUALS["simulate"])["inputs"]
     assert inputs.value("torque, control") == ("torque", "control")
@@ -238,6 +238,6 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     ):
         path.write_text(text)
         names = words.startswith("names")
-        whole = {} if names else {"model": Path("a.xml"), "data": (Path("a.npz"),)}
+        sources = {} if names else {"model": Path("a.xml"), "data": (Path("a.npz"),)}
         with pytest.raises(InputError, match=words):
-            config_of(ModelRequest(config=path, **whole))
+            config_of(ModelRequest(config=path, **sources))

@@ -1,4 +1,5 @@
-"""Options of commands that go with model files: keyframes, steps, and what a URDF does not say."""
+"""Check options of commands that go with model files: keyframes, steps, and what a URDF does not
+say."""
 
 import json
 from pathlib import Path
@@ -44,12 +45,12 @@ def pendulum(tmp_path: Path) -> Path:
 
 
 def test_the_step_is_that_of_the_file(pendulum: Path) -> None:
-    """Unless there is another."""
-    found = simulated(pendulum)
-    assert (found["steps"], found["dt"], found["dt_of"]) == (10, 0.004, "model file")
-    assert found["source"] == f"MJCF file {pendulum}"
-    found = simulated(pendulum, "--dt", 0.002)
-    assert (found["steps"], found["dt"], found["dt_of"]) == (20, 0.002, "--dt")
+    """The step is that of the file, unless another is given."""
+    printed = simulated(pendulum)
+    assert (printed["steps"], printed["dt"], printed["dt_of"]) == (10, 0.004, "model file")
+    assert printed["source"] == f"MJCF file {pendulum}"
+    printed = simulated(pendulum, "--dt", 0.002)
+    assert (printed["steps"], printed["dt"], printed["dt_of"]) == (20, 0.002, "--dt")
     table = run("simulate", pendulum, "--duration", 0.04)
     assert "10 of 4 ms (model file), 1 at once" in table.output
     short = run("simulate", pendulum, "--duration", 0.001)
@@ -57,7 +58,7 @@ def test_the_step_is_that_of_the_file(pendulum: Path) -> None:
 
 
 def test_a_motion_from_a_keyframe(pendulum: Path, tmp_path: Path) -> None:
-    """Under its controls, unless there are others."""
+    """A motion from a keyframe has the keyframe's controls, unless others are given."""
     np.savez(tmp_path / "up.npz", qpos=[3.0], qvel=[0.5])
     for name, control in (("held", 20.0), ("none", 0.0)):
         np.savez(tmp_path / f"{name}.npz", ctrl=np.full((10, 1), control))
@@ -68,12 +69,14 @@ def test_a_motion_from_a_keyframe(pendulum: Path, tmp_path: Path) -> None:
             return np.concatenate([arrays["qpos"], arrays["qvel"]], axis=1)
 
     start = "--init", tmp_path / "up.npz"
-    found = motion("key", "--keyframe", "up")
-    np.testing.assert_allclose(found[0], [3.0, 0.5], atol=1e-12)
-    np.testing.assert_array_equal(found, motion("a", *start, "--ctrl", tmp_path / "held.npz"))
+    from_keyframe = motion("key", "--keyframe", "up")
+    np.testing.assert_allclose(from_keyframe[0], [3.0, 0.5], atol=1e-12)
+    np.testing.assert_array_equal(
+        from_keyframe, motion("a", *start, "--ctrl", tmp_path / "held.npz")
+    )
     free = motion("b", "--keyframe", "up", "--ctrl", tmp_path / "none.npz")
     np.testing.assert_allclose(free, motion("c", *start), atol=1e-12)
-    assert abs(free[-1] - found[-1]).max() > 0.01
+    assert abs(free[-1] - from_keyframe[-1]).max() > 0.01
 
 
 def test_view_starts_from_it(
@@ -130,14 +133,14 @@ def test_what_a_urdf_does_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     package = "--package", f"legs={tmp_path / 'elsewhere'}"
     np.savez(tmp_path / "ctrl.npz", ctrl=np.zeros((10, 1)))
     free = "--floating", "--actuators", "torque", "--dt", 0.004, "--ctrl", tmp_path / "ctrl.npz"
-    found = simulated(path, *package, *free, "--out", tmp_path / "out")
-    assert found["approximated"] == [] and found["source"] == f"URDF file {path}"
+    printed = simulated(path, *package, *free, "--out", tmp_path / "out")
+    assert printed["approximated"] == [] and printed["source"] == f"URDF file {path}"
     with np.load(tmp_path / "out" / "leg.npz") as arrays:
         assert arrays["qpos"].shape == (11, 8)
-    for words, said in [
+    for words, message in [
         (("--package", "legs"), "'legs' is not NAME=DIR"),
         (("--package", f"legs={tmp_path}/gone"), "is no folder, of package 'legs'"),
         (("--actuators", "muscle"), "muscle"),
     ]:
         refused = run("simulate", path, *words)
-        assert refused.exit_code == 2 and said in refused.output
+        assert refused.exit_code == 2 and message in refused.output

@@ -1,4 +1,4 @@
-"""Progress where stderr is a pipe: lines, soon and not too many; stdout stays clean."""
+"""Check progress where stderr is a pipe: lines, soon and not too many; stdout stays clean."""
 
 import pytest
 

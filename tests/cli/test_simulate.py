@@ -1,4 +1,4 @@
-"""The command ``jaxccp simulate``."""
+"""Check the command ``jaxccp simulate``."""
 
 import json
 from dataclasses import replace
@@ -41,16 +41,21 @@ def toss(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
 def test_report(toss: tuple[Result, Path]) -> None:
     result, out = toss
     assert result.exit_code == 0, result.output
-    said = report(result)
-    assert (said["scene"], said["law"], said["precision"]) == ("cube-toss", "ncp", 64)
-    assert (said["steps"], said["samples"], said["batch"], said["seed"]) == (250, 251, 1, 7)
-    assert said["residual_ncp"] <= 1e-8 < said["residual_ccp"]
-    assert said["status"]["converged"] == 1.0
-    assert said["finite"] is True and said["overflow"] is False
-    assert 1 <= said["contacts_max"] <= said["contact_capacity"] == 4
-    assert said["steps_per_s"] > 0 and said["compile_s"] > 0
-    assert said["energy_end"] < said["energy_start"]
-    assert said["trajectory"] == str(out / "cube-toss.npz")
+    printed = report(result)
+    assert (printed["scene"], printed["law"], printed["precision"]) == ("cube-toss", "ncp", 64)
+    assert (printed["steps"], printed["samples"], printed["batch"], printed["seed"]) == (
+        250,
+        251,
+        1,
+        7,
+    )
+    assert printed["residual_ncp"] <= 1e-8 < printed["residual_ccp"]
+    assert printed["status"]["converged"] == 1.0
+    assert printed["finite"] is True and printed["overflow"] is False
+    assert 1 <= printed["contacts_max"] <= printed["contact_capacity"] == 4
+    assert printed["steps_per_s"] > 0 and printed["compile_s"] > 0
+    assert printed["energy_end"] < printed["energy_start"]
+    assert printed["trajectory"] == str(out / "cube-toss.npz")
 
 
 def test_trajectory_is_the_rollout(toss: tuple[Result, Path]) -> None:
@@ -71,7 +76,8 @@ def test_trajectory_is_the_rollout(toss: tuple[Result, Path]) -> None:
 
 
 def test_steppers_by_name(toss: tuple[Result, Path]) -> None:
-    """Where a box comes to overlap, velocities and positions are other problems to solve."""
+    """The stepper is chosen by name; where a box comes to overlap, velocities and positions are
+    different problems to solve."""
     arguments = "cube-toss --dt 0.002 --duration 0.5 --law ncp --precision 64 --seed 7 --json"
     euler, projected = report(toss[0]), report(run(*arguments.split(), "--stepper", "projected"))
     assert (euler["stepper"], projected["stepper"]) == ("euler", "projected")
@@ -101,7 +107,7 @@ def test_exported_matrices_are_those_of_the_next_step(toss: tuple[Result, Path])
 
 
 def stiff_ball(_key: jax.Array) -> tuple[Model, State]:
-    """One that has sunk in a smooth plane by 1 cm, on a spring of 1e6 N/m."""
+    """Return a ball that has sunk into a smooth plane by 1 cm, on a spring of 1e6 N/m."""
     surface = Material(smooth=SmoothCoefficients(2e6, 20.0, 2e6, 20.0))
     builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
     builder.add_shape(0, Plane(), material=surface)
@@ -110,7 +116,8 @@ def stiff_ball(_key: jax.Array) -> tuple[Model, State]:
 
 
 def test_implicit_smooth_contact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is stable where explicit contact is not, and its stiffness is in the matrices."""
+    """Implicit smooth contact is stable where explicit contact is not, and its stiffness is in the
+    exported matrices."""
     monkeypatch.setitem(SCENES, "granular-smc", stiff_ball)
     arguments = ("granular-smc", "--dt", "0.01", "--duration", "0.2", "--json", "--precision", "64")
     implicit = ("--smooth-contact", "implicit", "--export", str(tmp_path))
@@ -127,17 +134,17 @@ def test_batch(tmp_path: Path) -> None:
     timing = ("--dt", "0.002", "--duration", "0.45")
     result = run("cube-toss", *timing, "--batch", "3", "--json", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
-    said = report(result)
-    assert (said["batch"], said["steps"]) == (3, 225)
+    printed = report(result)
+    assert (printed["batch"], printed["steps"]) == (3, 225)
     read = load_trajectory(tmp_path / "cube-toss.npz")
-    assert read.position.shape == (3, said["samples"], 2, 3)
+    assert read.position.shape == (3, printed["samples"], 2, 3)
     assert np.ptp(read.position[:, 0, 1, :2]) == 0.0 < np.ptp(read.position[:, -1, 1, 0])
     assert (tmp_path / "cube-toss.png").exists()
 
 
 @pytest.fixture(scope="module")
 def short() -> Run:
-    """Ten steps in single precision, simulated once."""
+    """Return a run of ten steps in single precision, simulated once for several tests."""
     with jax.enable_x64(False):
         model, state = SCENES["cube-toss"](jax.random.key(0))
         return run_scene(model, state, EulerImplicitLinearized(1e-3), 10, lambda _: None)
@@ -208,8 +215,8 @@ def test_numerical_trouble_is_reported_and_exits_with_1(
     monkeypatch.setattr(run_simulate, "run_scene", lambda *_: troubled)
     result = run("cube-toss", "--json", "--out", str(tmp_path))
     assert result.exit_code == 1, result.output
-    said = report(result)
+    printed = report(result)
     assert (tmp_path / "cube-toss.npz").exists()
     assert (tmp_path / "cube-toss.png").exists() == (trouble != "finite")
-    troubles = not said["finite"], said["overflow"], said["status"]["converged"] < 1
+    troubles = not printed["finite"], printed["overflow"], printed["status"]["converged"] < 1
     assert sum(troubles) == 1

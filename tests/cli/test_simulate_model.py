@@ -1,4 +1,4 @@
-"""The command ``jaxccp simulate`` on a model file, against MuJoCo's motion."""
+"""Check the command ``jaxccp simulate`` on a model file, against MuJoCo's motion."""
 
 import json
 from pathlib import Path
@@ -46,15 +46,15 @@ def crane(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray, R
 def test_report(crane: tuple[Path, np.ndarray, Result]) -> None:
     folder, _, result = crane
     assert result.exit_code == 0, result.output
-    said = json.loads(result.stdout.splitlines()[-1])
-    assert said["steps"] == STEPS and said["ignored"] == []
-    assert said["solver"] == "gradient-newton"
-    assert said["trajectory"] == str(folder / "out" / "crane.npz")
-    assert ["'floor'" in line and "margin" in line for line in said["approximated"]] == [True]
+    printed = json.loads(result.stdout.splitlines()[-1])
+    assert printed["steps"] == STEPS and printed["ignored"] == []
+    assert printed["solver"] == "gradient-newton"
+    assert printed["trajectory"] == str(folder / "out" / "crane.npz")
+    assert ["'floor'" in line and "margin" in line for line in printed["approximated"]] == [True]
 
 
 def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) -> None:
-    """To first order in the step, the initial state first."""
+    """The trajectory starts with the initial state and is MuJoCo's to first order in the step."""
     folder, ctrl, _ = crane
     model = mujoco.MjModel.from_xml_path(str(folder / "crane.xml"))
     model.opt.timestep = DT / 50
@@ -66,19 +66,22 @@ def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) ->
         mujoco.mj_step(model, data, 50)
         qpos.append(data.qpos.copy())
         qvel.append(data.qvel.copy())
-    with np.load(folder / "out" / "crane.npz") as found:
-        assert sorted(found) == ["qpos", "qvel", "source", "time"]
-        np.testing.assert_allclose(found["time"], DT * np.arange(STEPS + 1), atol=1e-12)
-        np.testing.assert_allclose(found["qpos"][0], qpos[0], atol=1e-12)
+    with np.load(folder / "out" / "crane.npz") as motion:
+        assert sorted(motion) == ["qpos", "qvel", "source", "time"]
+        np.testing.assert_allclose(motion["time"], DT * np.arange(STEPS + 1), atol=1e-12)
+        np.testing.assert_allclose(motion["qpos"][0], qpos[0], atol=1e-12)
         # In one step the rates change by up to 0.13 rad/s.
-        np.testing.assert_allclose(found["qpos"], qpos, atol=0.015)
-        np.testing.assert_allclose(found["qvel"], qvel, atol=0.04)
+        np.testing.assert_allclose(motion["qpos"], qpos, atol=0.015)
+        np.testing.assert_allclose(motion["qvel"], qvel, atol=0.04)
     assert np.ptp(qpos, axis=0).min() > 0.25
 
 
 def test_room_is_made_for_all_contacts(tmp_path: Path) -> None:
-    """Five thin plates land: no corner is near the ground at first, later the four lower ones of
-    each are. Free bodies take the solver of problems without joints."""
+    """The capacity covers all contacts of a motion, not only those near its start.
+
+    Five thin plates land: no corner is near the ground at first, later the four lower ones of each
+    are. Free bodies take the solver of problems without joints.
+    """
     plate = """<body pos="{x} 0 0.06"><freejoint/>
       <geom type="box" size="0.1 0.1 0.004" conaffinity="0"/></body>"""
     plates = "".join(plate.format(x=x) for x in range(5))
@@ -91,9 +94,9 @@ def test_room_is_made_for_all_contacts(tmp_path: Path) -> None:
     command = ["simulate", f"{tmp_path}/plates.xml", "--dt", "2e-3", "--duration", "1e-2"]
     result = CliRunner().invoke(app, [*command, "--init", f"{tmp_path}/fall.npz", "--json"])
     assert result.exit_code == 0, result.output
-    said = json.loads(result.stdout.splitlines()[-1])
-    assert said["contacts_max"] == said["contact_capacity"] == 20 and not said["overflow"]
-    assert said["solver"] == "apgd"
+    printed = json.loads(result.stdout.splitlines()[-1])
+    assert printed["contacts_max"] == printed["contact_capacity"] == 20 and not printed["overflow"]
+    assert printed["solver"] == "apgd"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The solve command: what it prints, what it writes, what it refuses."""
+"""Check the solve command: what it prints, what it writes, what it refuses."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ KEYS = [
 
 
 QUICK = ("--solver", "apgd")
-"""For what does not depend on the solver: it compiles in a fraction of the time of auto."""
+"""Solver for tests that do not depend on it; it compiles in a fraction of the time of auto."""
 
 
 def run(*arguments: object) -> Result:
@@ -64,8 +64,8 @@ def test_json_and_output(problems: tuple[Path, Path], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("law", ["ccp", "ncp"])
 def test_one_contact(tmp_path: Path, law: str) -> None:
-    """A unit mass sliding at 2 m/s, pressed down at 1 m/s: Coulomb's law stops the normal
-    velocity; the CCP lifts it at μ times the speed that is left."""
+    """A unit mass slides at 2 m/s, pressed down at 1 m/s: Coulomb's law stops the normal velocity;
+    the CCP lifts it at μ times the speed that is left."""
     mu = 0.5
     fields = {"layout": "delassus", "q": np.array([-1.0, 2.0, 0.0]), "mu": np.array([mu])}
     path = files.write(tmp_path / "slide.npz", fields | files.csr("W", np.eye(3)))
@@ -82,7 +82,13 @@ DIAGONAL = {"cone": np.sqrt(0.5), "octagon": np.sqrt(0.5), "pyramid": 1.0}
 @pytest.mark.parametrize("solver", ["auto", "dantzig"])
 @pytest.mark.parametrize("friction", DIAGONAL)
 def test_friction(tmp_path: Path, solver: str, friction: str) -> None:
-    """A unit mass sliding between its tangents: ``DIAGONAL`` times μ λ_n along each of them."""
+    """A unit mass that slides between its tangents has ``DIAGONAL`` times μ λ_n along each of them.
+
+    Args:
+        tmp_path: folder of the files.
+        solver: name of the solver.
+        friction: name of the friction cone.
+    """
     fields = {"layout": "delassus", "q": np.array([-1.0, 2.0, 2.0]), "mu": np.array([0.5])}
     path = files.write(tmp_path / "slide.npz", fields | files.csr("W", np.eye(3)))
     arguments = ("--solver", solver, "--friction", friction, "--law", "ncp", "--rtol", 1e-12)
@@ -101,9 +107,9 @@ def test_shapes_are_compiled_once(tmp_path: Path) -> None:
     for seed in range(3):
         fields = files.delassus(seed=seed)[0] | {"name": f"seed{seed}"}
         paths.append(files.write(tmp_path / f"{seed}.npz", fields))
-    first, *others = lines(run(*paths, *QUICK, "--json"))
+    first, *later = lines(run(*paths, *QUICK, "--json"))
     assert first["compile_s"] > 0.01
-    assert all(other["compile_s"] < 0.01 for other in others)
+    assert all(report["compile_s"] < 0.01 for report in later)
 
 
 def test_not_converged_is_reported_and_written(problems: tuple[Path, Path], tmp_path: Path) -> None:
@@ -123,7 +129,8 @@ def test_table(problems: tuple[Path, Path]) -> None:
 
 
 def test_precision_is_the_commands_own(problems: tuple[Path, Path], tmp_path: Path) -> None:
-    """64 bits also where JAX is set to 32, and the setting is left as it was.
+    """The command computes in 64 bits also where JAX is set to 32, and leaves the setting
+    unchanged.
 
     Where the velocities of all rows are off by a residual of r [m/s], the convex objective is off
     by r Σ|λ| at most.
@@ -161,7 +168,13 @@ SPOILT: dict[str, Spoil] = {
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
 def test_bad_input(problems: tuple[Path, Path], tmp_path: Path, spoil: Spoil) -> None:
-    """A bad file after good ones: nothing is solved, printed or written."""
+    """After a bad file among good ones nothing is solved, printed or written.
+
+    Args:
+        problems: good files.
+        tmp_path: folder of the files.
+        spoil: change that makes the fields of a file bad.
+    """
     bad = files.write(tmp_path / "bad.npz", spoil(files.delassus()[0]))
     check_refused(tmp_path, *problems, bad, names="bad.npz")
 
@@ -201,7 +214,7 @@ def check_refused(tmp_path: Path, *arguments: object, names: str) -> None:
 
 
 def test_as_a_process(problems: tuple[Path, Path], tmp_path: Path) -> None:
-    """Exit codes and streams as a shell sees them."""
+    """A process of its own has the documented exit codes and streams."""
     command = [sys.executable, "-m", "jaxccp", "solve", "--json", *QUICK]
     good = subprocess.run([*command, problems[0]], capture_output=True, text=True, check=False)
     assert good.returncode == 0, good.stderr
@@ -214,7 +227,7 @@ def test_as_a_process(problems: tuple[Path, Path], tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def judge(shared_data: Path) -> ModuleType:
-    """The data set's own judge, which knows nothing of this package."""
+    """Return the data set's own judge, which does not use this package."""
     spec = importlib.util.spec_from_file_location("judge", shared_data / "ccp" / "judge.py")
     assert spec is not None
     assert spec.loader is not None
@@ -252,7 +265,14 @@ def test_judge_agrees(
 
 
 def test_judge_agrees_on_cohesion(shared_data: Path, judge: ModuleType, tmp_path: Path) -> None:
-    """The judge's residual knows no cohesion, its objective and velocities do."""
+    """The judge's objective and velocities include cohesion and agree; its residual does not
+    include it.
+
+    Args:
+        shared_data: folder of the data sets.
+        judge: the data set's own judge.
+        tmp_path: folder of the files.
+    """
     path = shared_data / "ccp" / "chrono" / "sph125_coh_s150.npz"
     result = run(path, *QUICK, "--rtol", 1e-8, "--out", tmp_path, "--json")
     assert result.exit_code == 0, result.stderr

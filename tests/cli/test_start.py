@@ -1,4 +1,5 @@
-"""How quickly the command line answers, what it says of wrong usages, and what it keeps."""
+"""Check the time to an answer of the command line, its messages about wrong usage, and its
+cache."""
 
 import json
 import os
@@ -28,7 +29,7 @@ from tests.io import problem_files as files
 
 HEAVY = {"jax", "jaxlib", "numpy", "scipy", "optax", "matplotlib", "mujoco"}
 LIGHT = {"jaxccp.names"}
-"""What usage may import of the rest of the project."""
+"""Modules outside ``jaxccp.cli`` that a usage message may import."""
 
 USAGES = {
     "--help": 0,
@@ -52,7 +53,8 @@ USAGES = {
 
 @pytest.mark.parametrize("usage", USAGES)
 def test_usage_is_answered_at_once(usage: str) -> None:
-    """Without the packages that take seconds to import, and with nothing of ours but the line."""
+    """A usage message imports no package that takes seconds to import, and nothing of this project
+    but the command line."""
     code = (
         "import sys; from jaxccp.cli import main; sys.argv[0] = 'jaxccp'\n"
         "try: main()\n"
@@ -93,15 +95,15 @@ def test_package_hands_on_its_names() -> None:
             getattr(jaxccp, name)
 
 
-def said(*arguments: str) -> str:
-    """What is said of a wrong usage, in one line."""
+def refusal(*arguments: str) -> str:
+    """Return the message about a wrong usage, in one line."""
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     return re.sub(r"[\s│]+", " ", result.stderr)
 
 
 @pytest.mark.parametrize(
-    ("usage", "answer"),
+    ("usage", "hint"),
     [
         ("simulate billards", "did you mean 'billiards'?"),
         ("simulate stack --solver nuton", "did you mean 'newton'?"),
@@ -116,15 +118,19 @@ def said(*arguments: str) -> str:
         ("simulate robot.xml", "robot.xml: no such file"),
     ],
 )
-def test_wrong_usage_is_told_the_right_one(usage: str, answer: str) -> None:
-    assert answer in said(*usage.split())
+def test_wrong_usage_is_told_the_right_one(usage: str, hint: str) -> None:
+    assert hint in refusal(*usage.split())
 
 
 @pytest.mark.parametrize("command", ["simulate", "identify"])
 def test_only_solvers_of_contact_are_offered(command: str) -> None:
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
-    (metavar,) = (one.metavar for one in group.commands[command].params if one.name == "solver")
+    (metavar,) = (
+        parameter.metavar
+        for parameter in group.commands[command].params
+        if parameter.name == "solver"
+    )
     assert metavar
     listed = metavar.strip("[]").split("|")
     assert "newton" in listed and not {"cg", "minres", "dantzig"} & set(listed)
@@ -135,12 +141,13 @@ def test_out_is_a_folder_in_every_command(tmp_path: Path, usage: str) -> None:
     problem = files.write(tmp_path / "a.npz", files.delassus()[0])
     arguments = usage.format(problem=problem).split()
     for name, why in (("out.npz", "looks like a file"), ("a.npz/deeper", "not a folder")):
-        assert why in said(*arguments, "--out", str(tmp_path / name))
+        assert why in refusal(*arguments, "--out", str(tmp_path / name))
     assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
 
 
 def test_programs_are_kept(tmp_path: Path) -> None:
-    """In the user's folder for caches, where the option or the variables say, or nowhere."""
+    """Compiled programs are kept in the user's folder for caches, where the option or the variables
+    say, or nowhere."""
     problem = files.write(tmp_path / "a.npz", files.delassus()[0])
     lacking = {"JAX_COMPILATION_CACHE_DIR", "JAXCCP_CACHE", "TF_CPP_MIN_LOG_LEVEL"}
     plain = {name: value for name, value in os.environ.items() if name not in lacking}
@@ -184,4 +191,4 @@ def test_programs_are_kept(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_is_refused(tmp_path: Path) -> None:
     problem = files.write(tmp_path / "a.npz", files.delassus()[0])
-    assert "--cache" in said("solve", str(problem), "--cache", str(problem))
+    assert "--cache" in refusal("solve", str(problem), "--cache", str(problem))

@@ -1,4 +1,4 @@
-"""The command ``jaxccp view``: pages of recorded motions."""
+"""Check the command ``jaxccp view``: pages of recorded motions."""
 
 from pathlib import Path
 from typing import NoReturn
@@ -25,16 +25,22 @@ def view(*words: object) -> Result:
 
 
 def recorded(folder: Path, source: str, copies: tuple[int, ...] = ()) -> Path:
-    """Three instants of the pool game at rest."""
+    """Write a motion of three instants of the pool game at rest, and return its file.
+
+    Args:
+        folder: folder of the file.
+        source: scene or model file that the motion names.
+        copies: leading dimensions of the motion.
+    """
     built: tuple[Model, State] = SCENES["billiards"](jax.random.key(0))
     model, state = built
     count = len(model.topology.bodies)
     poses = np.broadcast_to(state.position, (*copies, 3, count, 3))
-    turned = np.broadcast_to(state.quaternion, (*copies, 3, count, 4))
+    quaternions = np.broadcast_to(state.quaternion, (*copies, 3, count, 4))
     none, zero = np.zeros((*copies, 2), int), np.zeros((*copies, 2))
     still = np.zeros_like(poses)
     motion = Recording(
-        model.topology.bodies, np.arange(3.0) / 30, poses, turned, still, still,
+        model.topology.bodies, np.arange(3.0) / 30, poses, quaternions, still, still,
         np.zeros((*copies, 3)), none, none, none, none.astype(bool), zero, zero,
     )  # fmt: skip
     path = folder / "motion.npz"
@@ -59,8 +65,8 @@ def test_a_motion_of_unknown_source(tmp_path: Path) -> None:
     result = view(motion, "--html", page)
     assert result.exit_code == 2 and "--model" in result.stderr and not page.exists()
     assert view(motion, "--html", page, "--model", "billiards").exit_code == 0
-    other = view(motion, "--html", page, "--model", "stack")
-    assert other.exit_code == 2 and "the model has 11 bodies" in other.stderr
+    mismatched = view(motion, "--html", page, "--model", "stack")
+    assert mismatched.exit_code == 2 and "the model has 11 bodies" in mismatched.stderr
 
 
 def test_a_motion_of_a_model_file(tmp_path: Path) -> None:
@@ -86,7 +92,11 @@ def test_it_listens_for_this_computer_unless_told(
 
 
 def interrupted() -> NoReturn:
-    """Ends the command, as Control-C does."""
+    """End the command, as Control-C does.
+
+    Raises:
+        KeyboardInterrupt: always.
+    """
     raise KeyboardInterrupt
 
 

@@ -1,4 +1,4 @@
-"""Random and degenerate pairs of placed shapes, and what the tests compute from them in numpy."""
+"""Random and degenerate pairs of placed shapes, and what the tests compute of them in numpy."""
 
 from dataclasses import replace
 
@@ -13,11 +13,18 @@ from jaxccp.model import ConvexMesh, Hull
 from jaxccp.scene.tables.mesh_tables import hull_table
 
 CLOSE = 0.3
-"""Contacts further apart than this [m] are of no interest to any test."""
+"""Distance [m] beyond which tests ignore contacts."""
 
 
 def shapes(kind: str, count: int, rng: np.random.Generator, spread: float = 0.3) -> Geometry:
-    """``count`` random shapes of one kind, all leaves with a leading axis."""
+    """Return random shapes of one kind, all leaves with a leading axis.
+
+    Args:
+        kind: the kind of shape.
+        count: number of shapes.
+        rng: generator of the random numbers.
+        spread: standard deviation of the positions [m].
+    """
     size, radius = np.zeros((count, 3)), np.zeros(count)
     if kind == "sphere":
         radius = rng.uniform(0.05, 0.3, count)
@@ -67,9 +74,14 @@ def hulls(rows: np.ndarray) -> Hull:
 
 
 def degenerate(kind: str, count: int, rng: np.random.Generator) -> Geometry:
-    """Shapes on a coarse grid in the 24 aligned orientations and with few sizes, zero ones too.
+    """Return shapes on a coarse grid in the 24 aligned orientations, with few sizes, zero too.
 
     Coincident centres, parallel and zero-length segments, shared faces, edges and corners abound.
+
+    Args:
+        kind: the kind of shape.
+        count: number of shapes.
+        rng: generator of the random numbers.
     """
     shape = shapes(kind, count, rng)
     aligned = Rotation.create_group("O").as_matrix()[rng.integers(24, size=count)]
@@ -97,7 +109,14 @@ def geometry(
     radius: ArrayLike = 0.0,
     rotation: ArrayLike | None = None,
 ) -> Geometry:
-    """Float64 geometry from anything array-like; unrotated unless told."""
+    """Return a float64 geometry from anything array-like.
+
+    Args:
+        position: centre [m].
+        size: half extents [m].
+        radius: radius or rounding [m].
+        rotation: rotation matrix; the identity if None.
+    """
     rotation = np.eye(3) if rotation is None else rotation
     position, rotation, size, radius = (
         jnp.asarray(x, float) for x in (position, rotation, size, radius)
@@ -105,44 +124,50 @@ def geometry(
     return Geometry(position, rotation, size, radius)
 
 
-def turn(sequence: str, *degrees: float) -> np.ndarray:
-    """Rotation matrix of Euler angles, as scipy has them."""
+def euler_rotation(sequence: str, *degrees: float) -> np.ndarray:
+    """Return the rotation matrix of Euler angles in degrees, with scipy's conventions."""
     return Rotation.from_euler(sequence, degrees, degrees=True).as_matrix().reshape(3, 3)
 
 
 def cast(tree, dtype):
-    """All leaves in another precision."""
+    """Convert all leaves but int32 ones to another precision."""
     return jax.tree.map(lambda x: jnp.asarray(x, dtype if x.dtype != jnp.int32 else x.dtype), tree)
 
 
 def in_numpy(*trees):
-    """Copies whose elements are quickly read one by one."""
+    """Return copies in numpy, whose elements are quickly read one by one."""
     return jax.tree.map(np.asarray, trees)
 
 
 def pick(tree, index):
-    """One element, or several, of a batch of geometries or manifolds."""
+    """Return one element, or several, of a batch of geometries or manifolds."""
     return jax.tree.map(lambda x: x[index], tree)
 
 
 def core_half(kind: str, shape: Geometry) -> np.ndarray:
-    """Half extents of the core as a (possibly flat) box in the local frame."""
+    """Return half extents of the core as a (possibly flat) box in the local frame."""
     size = np.asarray(shape.size)
     return size - np.asarray(shape.radius)[..., None] if kind == "box" else size
 
 
 def reach(kind: str, shape: Geometry, direction: np.ndarray) -> float:
-    """Support function of one shape, written out by kind."""
+    """Return the support function of one shape, written out by kind.
+
+    Args:
+        kind: the kind of shape.
+        shape: the shape.
+        direction: direction in the world, of unit length.
+    """
     local = shape.rotation.T @ direction
     size, radius = shape.size, shape.radius
-    along = np.abs(local) @ size
+    support = np.abs(local) @ size
     if kind == "ellipsoid":
-        along = np.linalg.norm(size * local)
+        support = np.linalg.norm(size * local)
     elif kind == "cylinder":
-        along, radius = along + radius * np.hypot(local[0], local[1]), 0.0
+        support, radius = support + radius * np.hypot(local[0], local[1]), 0.0
     elif kind == "convex":
         assert shape.hull is not None
-        along = np.max(shape.hull.vertices * size @ local)
+        support = np.max(shape.hull.vertices * size @ local)
     elif kind == "box":
-        along = np.abs(local) @ (size - radius)
-    return float(direction @ shape.position + along + radius)
+        support = np.abs(local) @ (size - radius)
+    return float(direction @ shape.position + support + radius)

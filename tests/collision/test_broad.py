@@ -1,4 +1,4 @@
-"""Broad phases find the contacts that looking at every pair does, in the room that they need."""
+"""Test that broad phases find the contacts that all pairs have, in the room that they need."""
 
 import logging
 from dataclasses import replace
@@ -25,8 +25,14 @@ SHAPES = (
 )
 
 
-def roomy(model: Model, tested: int, kept: int) -> Model:
-    """With this room for pairs in every group that has a broad phase."""
+def with_room(model: Model, tested: int, kept: int) -> Model:
+    """Return the model with the given room for pairs in every group that has a broad phase.
+
+    Args:
+        model: the model.
+        tested: room for pairs whose bounds are tested.
+        kept: room for pairs that are kept.
+    """
     groups = tuple(
         replace(group, room=(tested, kept)) if group.broad != "all-pairs" else group
         for group in model.topology.pairs
@@ -34,8 +40,8 @@ def roomy(model: Model, tested: int, kept: int) -> Model:
     return replace(model, topology=replace(model.topology, pairs=groups))
 
 
-def found(contacts: Contacts) -> dict[tuple[int, ...], np.ndarray]:
-    """Gap, position, normal and friction by shapes and feature."""
+def contacts_by_name(contacts: Contacts) -> dict[tuple[int, ...], np.ndarray]:
+    """Return gap, position, normal and friction of live contacts by shapes and feature."""
     at = [
         *(contacts.gap[:, None], contacts.position, contacts.frame[:, 0]),
         *(contacts.friction[:, None], contacts.rolling),
@@ -49,23 +55,25 @@ def found(contacts: Contacts) -> dict[tuple[int, ...], np.ndarray]:
 
 
 def crowd(broad_phase: str) -> tuple[Model, State]:
-    """Four of each kind of convex shape in a heap, some on fixed bodies, some that pass through
-    one another and some that have coefficients of their own."""
+    """Return a heap of four of each kind of convex shape.
+
+    Some are on fixed bodies, some pass through one another and some have coefficients of their own.
+    """
     random = np.random.default_rng(5)
     builder = ModelBuilder(margin=0.03, broad_phase=broad_phase)
     builder.add_shape(0, Plane())
     for i, shape in enumerate(4 * SHAPES):
-        turn = Rotation.random(None, random).as_quat(scalar_first=True)
+        orientation = Rotation.random(None, random).as_quat(scalar_first=True)
         position = random.uniform(-0.3, 0.3, 3)
         if i % 7 == 6:
-            fixed = builder.add_fixed(position=position, quaternion=turn)
+            fixed = builder.add_fixed(position=position, quaternion=orientation)
             builder.add_shape(fixed, shape)
         else:
-            builder.add_solid(shape, 1.0, position=position, quaternion=turn)
+            builder.add_solid(shape, 1.0, position=position, quaternion=orientation)
     for i in range(1, 9):
         builder.exclude(i, i + 2)
-    for other in range(2, len(4 * SHAPES)):
-        builder.set_pair_friction(1, other, 0.11, 0.01, 0.02)
+    for second in range(2, len(4 * SHAPES)):
+        builder.set_pair_friction(1, second, 0.11, 0.01, 0.02)
     return builder.build()
 
 
@@ -75,8 +83,8 @@ def test_all_kinds_of_pairs_are_found(method: str) -> None:
     kinds = {group.kinds for group in sought.topology.searched}
     assert len(kinds) == len({group.kinds for group in model.topology.pairs}) - 6 >= 8
     for group in sought.topology.searched:
-        moves = sought.topology.free[sought.topology.shape_body]
-        assert moves[group.first].all() and moves[group.second].all()
+        movable = sought.topology.free[sought.topology.shape_body]
+        assert movable[group.first].all() and movable[group.second].all()
     every = jax.device_get(jax.jit(detect)(model, state))
     # Less room than there are pairs, so that there is something to search.
     groups = tuple(
@@ -84,12 +92,12 @@ def test_all_kinds_of_pairs_are_found(method: str) -> None:
         for group in sought.topology.pairs
     )
     fitted = replace(sought, topology=replace(sought.topology, pairs=groups))
-    near = jax.device_get(jax.jit(detect)(fitted, state))
+    searched = jax.device_get(jax.jit(detect)(fitted, state))
     kept = [len(group.first) - 1 for group in fitted.topology.searched]
-    assert ((near.candidates[:, 0] > 0) == (method == "cells")).all()
-    assert near.candidates[:, 1].any() and (near.candidates[:, 1] <= kept).all()
-    expected, got = found(every), found(near)
-    assert near.total == every.total > 40 and set(got) == set(expected)
+    assert ((searched.candidates[:, 0] > 0) == (method == "cells")).all()
+    assert searched.candidates[:, 1].any() and (searched.candidates[:, 1] <= kept).all()
+    expected, got = contacts_by_name(every), contacts_by_name(searched)
+    assert searched.total == every.total > 40 and set(got) == set(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(got[name], value, atol=1e-12)
     assert {0.11, 0.6} == {float(value[7]) for value in got.values()}
@@ -105,8 +113,11 @@ def balls(count: int, broad_phase: str = "cells") -> tuple[Model, State]:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_as_many_as_by_brute_force(dtype: type) -> None:
-    """Clouds of all sizes, along lines, far from the origin and with balls that have left it by
-    far, one of them into cells that share their numbers with others."""
+    """Broad phases find as many pairs as brute force does.
+
+    Clouds of all sizes, along lines, far from the origin and with balls that have left it by far,
+    one of them into cells that share their numbers with others.
+    """
     count, random = 60, np.random.default_rng(2)
     clouds = [
         random.normal(size=(count, 3)) * spread + shift
@@ -131,7 +142,7 @@ def test_as_many_as_by_brute_force(dtype: type) -> None:
     position = np.array([*clouds, left, seam, lower]).astype(dtype)
     model, state = balls(count)
     model = jax.tree.map(lambda x: x.astype(dtype) if x.dtype.kind == "f" else x, model)
-    model = roomy(model, 2000, 1769)
+    model = with_room(model, 2000, 1769)
     assert len(model.topology.searched[0].first) == 1770
 
     def look(at: jax.Array) -> Contacts:
@@ -152,17 +163,17 @@ def test_as_many_as_by_brute_force(dtype: type) -> None:
             for a, b in combinations(range(count), 2)
             if (gap := np.linalg.norm(at[a] - at[b]) - radius[a] - radius[b]) < margin
         }
-        one = jax.tree.map(lambda leaf, i=i: leaf[i], batch)
-        tested, kept = one.candidates[0]
-        assert one.total <= kept <= min(tested, 1769) and tested <= 2000, i
-        pairs = {(a, b): value[0] for (a, b, _), value in found(one).items()}
+        member = jax.tree.map(lambda leaf, i=i: leaf[i], batch)
+        tested, kept = member.candidates[0]
+        assert member.total <= kept <= min(tested, 1769) and tested <= 2000, i
+        pairs = {(a, b): value[0] for (a, b, _), value in contacts_by_name(member).items()}
         assert set(pairs) == set(expected), i
         for pair, gap in expected.items():
             np.testing.assert_allclose(pairs[pair], gap, atol=1e-4 if dtype == np.float32 else 1e-9)
 
 
 def approaching(broad_phase: str = "cells", name: str = "ball") -> tuple[Model, State]:
-    """Two flat lattices of balls that meet, so that at first no two are near."""
+    """Return two flat lattices of balls that meet, so that at first no two are near."""
     builder = ModelBuilder(gravity=(0, 0, 0), margin=0.02, broad_phase=broad_phase)
     for i, side in enumerate((-1.0, 1.0)):
         for x, y in np.ndindex(3, 3):
@@ -185,14 +196,14 @@ def test_room_for_pairs_grows_and_is_remembered(caplog: pytest.LogCaptureFixture
     caplog.clear()
     rollout(model, state, STEPPER, 30)
     assert not caplog.text
-    every, other = rollout(*approaching("all-pairs"), STEPPER, 30)
+    every, reference = rollout(*approaching("all-pairs"), STEPPER, 30)
     np.testing.assert_allclose(final.position, every.position, atol=1e-9)
-    np.testing.assert_array_equal(path.report.contacts, other.report.contacts)
+    np.testing.assert_array_equal(path.report.contacts, reference.report.contacts)
 
 
 def test_want_of_room_for_pairs_is_reported() -> None:
     model, state = approaching()
-    short = roomy(replace(model, topology=replace(model.topology, max_contacts=20)), 40, 4)
+    short = with_room(replace(model, topology=replace(model.topology, max_contacts=20)), 40, 4)
     _, path = rollout(short, state, STEPPER, 30)
     room = np.array([40, 4])
     crowded = np.any(np.asarray(path.report.candidates) > room, axis=(1, 2))
@@ -203,22 +214,22 @@ def test_want_of_room_for_pairs_is_reported() -> None:
 
 
 def test_derivatives_are_those_of_the_motion() -> None:
-    """Through searched pairs, in a batch, against central differences."""
+    """Derivatives through searched pairs, in a batch, agree with central differences."""
     model, state = approaching()
     fitted = fit_capacity(model, state, STEPPER, 30)
     (group,) = fitted.topology.searched
     assert group.room is not None and group.room[1] < len(group.first)
 
-    def height(push: jax.Array) -> jax.Array:
-        moved = replace(state, velocity=state.velocity.at[1, :2].add(push))
-        final, path = rollout(fitted, moved, STEPPER, 30)
+    def height(velocity_change: jax.Array) -> jax.Array:
+        changed = replace(state, velocity=state.velocity.at[1, :2].add(velocity_change))
+        final, path = rollout(fitted, changed, STEPPER, 30)
         return final.position[1] @ jnp.array([1.0, 2.0, 3.0]) + 0.0 * path.report.recovery.sum()
 
-    pushes = jnp.array([[0.02, -0.01], [0.1, 0.05]])
+    velocity_changes = jnp.array([[0.02, -0.01], [0.1, 0.05]])
     both, step = jax.jit(jax.vmap(jax.value_and_grad(height))), 1e-6
-    _, slopes = both(pushes)
+    _, slopes = both(velocity_changes)
     for axis in np.eye(2):
-        change = both(pushes + step * axis)[0] - both(pushes - step * axis)[0]
+        change = both(velocity_changes + step * axis)[0] - both(velocity_changes - step * axis)[0]
         np.testing.assert_allclose(slopes @ axis, change / (2 * step), rtol=1e-5, atol=1e-7)
     assert np.abs(np.asarray(slopes)[:, 0] - 0.15).min() > 1e-3, "contacts are to matter here"
 
@@ -267,8 +278,8 @@ def test_five_hundred_balls() -> None:
 
     def overlap(at: State) -> float:
         centres = np.asarray(at.position)[1:]
-        apart = np.linalg.norm(centres[:, None] - centres, axis=2) + np.eye(512)
-        return 0.2 - float(apart.min())
+        distances = np.linalg.norm(centres[:, None] - centres, axis=2) + np.eye(512)
+        return 0.2 - float(distances.min())
 
     # Undone within a step at the recovery speed, were no pair missed: to the solver's tolerance.
     assert overlap(state) > 5e-4 and overlap(final) < 1e-4

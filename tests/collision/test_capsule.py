@@ -1,4 +1,4 @@
-"""Which points capsules touch in."""
+"""Test in which points capsules touch."""
 
 from dataclasses import replace
 
@@ -18,11 +18,11 @@ GAP = 1e-3
 on_capsule, on_box = jax.jit(capsule_capsule), jax.jit(capsule_box)
 
 
-def touching(manifold, within=0.01):
-    near = np.asarray(manifold.distance) < within
-    order = np.argsort(np.asarray(manifold.position)[near, 0])
+def touching(manifold, limit=0.01):
+    close = np.asarray(manifold.distance) < limit
+    order = np.argsort(np.asarray(manifold.position)[close, 0])
     return tuple(
-        np.asarray(x)[near][order] for x in (manifold.distance, manifold.position, manifold.normal)
+        np.asarray(x)[close][order] for x in (manifold.distance, manifold.position, manifold.normal)
     )
 
 
@@ -40,12 +40,12 @@ def test_parallel_capsules_touch_at_both_ends_of_the_overlap(noise):
 
 @pytest.mark.parametrize("angle", [1e-6, 3e-6, 1e-5, 1e-4, 1e-3])
 def test_third_derivatives_of_nearly_parallel_capsules_are_finite_in_float32(angle):
-    """A rebound takes two derivatives of where they touch, and its gradient one more."""
+    """A rebound takes two derivatives of the contact points, and its gradient one more."""
 
     a, b = (cast(geometry(x, LENGTH, 0.05), jnp.float32) for x in ((0, 0, 0), (0.3, 0.0, 0.9)))
 
-    def numbers(turned):
-        axis = jnp.stack([jnp.sin(turned), 0.3 * jnp.sin(turned), jnp.cos(turned)])
+    def numbers(orientation):
+        axis = jnp.stack([jnp.sin(orientation), 0.3 * jnp.sin(orientation), jnp.cos(orientation)])
         manifold = capsule_capsule(a, replace(b, rotation=b.rotation.at[:, 2].set(axis)))
         return jnp.concatenate([manifold.position.ravel(), manifold.normal.ravel()])
 
@@ -56,7 +56,7 @@ def test_third_derivatives_of_nearly_parallel_capsules_are_finite_in_float32(ang
 def test_crossed_capsules_touch_once():
     a = geometry((0, 0, 0), LENGTH, 0.05, turn("y", 90))
     b = geometry((0.1, 0.2, 0.1 + GAP), LENGTH, 0.05, turn("x", 90))
-    distance, position, normal = touching(on_capsule(a, b), within=NO_CONTACT)
+    distance, position, normal = touching(on_capsule(a, b), limit=NO_CONTACT)
     np.testing.assert_allclose(distance, [GAP], atol=1e-12)
     np.testing.assert_allclose(position, [[0.1, 0, 0.05 + GAP / 2]], atol=1e-12)
     np.testing.assert_allclose(normal, [[0, 0, 1]], atol=1e-12)

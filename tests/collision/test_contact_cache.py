@@ -1,4 +1,4 @@
-"""Impulses of the last step, found again by shapes and feature."""
+"""Test that impulses of the last step are recalled by shapes and feature."""
 
 from dataclasses import replace
 from functools import cache
@@ -33,18 +33,18 @@ def names(contacts: Contacts | ContactMemory) -> list[tuple[int, ...]]:
     return [tuple(row) for row in rows.tolist()]
 
 
-def tower(far: int = 0, capacity: int | None = None) -> tuple[Model, State]:
-    """Boxes put down askew; far from them, balls that fly."""
+def tower(flying: int = 0, capacity: int | None = None) -> tuple[Model, State]:
+    """Return boxes stacked askew and, far from them, balls that fly."""
     random = np.random.default_rng(1)
     builder = ModelBuilder(margin=0.01)
     builder.add_shape(0, Plane(), material=Material(0.5))
     for i in range(BOXES):
         x, y, yaw = random.uniform(-1, 1, 3) * [0.003, 0.003, 0.05]
-        turn = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
+        orientation = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
         box = Box((0.05, 0.05, 0.05))
         place = (x, y, 0.05 + 0.1 * i)
-        builder.add_solid(box, 1.0, Material(0.5), position=place, quaternion=turn)
-    for i in range(far):
+        builder.add_solid(box, 1.0, Material(0.5), position=place, quaternion=orientation)
+    for i in range(flying):
         builder.add_solid(Sphere(0.1), 1.0, position=(5, i, 9), velocity=(0, 0, i))
     return builder.build(capacity)
 
@@ -53,10 +53,16 @@ def cold(model: Model) -> WarmStart:
     return empty_warm_start(model.topology, jnp.zeros(0).dtype)
 
 
-def after_step(known: WarmStart, contacts: Contacts, impulses: Array) -> WarmStart:
-    """What a step leaves, of the size of what the last one left."""
-    count = len(known.contacts.feature)
-    return remember(recall(known, contacts), impulses, jnp.zeros(0), count)
+def after_step(previous: WarmStart, contacts: Contacts, impulses: Array) -> WarmStart:
+    """Return the warm start that a step leaves, of the size of the one before.
+
+    Args:
+        known: warm start that the step before left.
+        contacts: contacts of the step.
+        impulses: impulses of the step.
+    """
+    count = len(previous.contacts.feature)
+    return remember(recall(previous, contacts), impulses, jnp.zeros(0), count)
 
 
 @cache
@@ -67,13 +73,13 @@ def some() -> tuple[Contacts, WarmStart]:
 
 @pytest.mark.parametrize("count", [0, 1, 5, PAIRWISE_LIMIT // 2, 3 * PAIRWISE_LIMIT])
 def test_every_contact_finds_its_own(count: int) -> None:
-    """Against a dictionary; half of the contacts are new, some are not live."""
+    """Contacts recall what a dictionary does; half of them are new, some are not live."""
     random = np.random.default_rng(count)
     drawn = random.integers(0, 9 + count // 40, (4 * count, 3))
     rows = random.permutation(np.unique(drawn, axis=0))[: 3 * count // 2].astype(np.int32)
     old, new = rows[:count], rows[count // 2 :][random.permutation(len(rows) - count // 2)]
     impulse = random.normal(size=(len(old), 3))
-    known = dict(zip(map(tuple, old.tolist()), impulse, strict=True))
+    stored = dict(zip(map(tuple, old.tolist()), impulse, strict=True))
     memory = ContactMemory(*map(jnp.asarray, (old[:, :2], old[:, 2], impulse)))
     live = random.uniform(size=len(new)) < 0.8
     contacts = replace(
@@ -82,47 +88,47 @@ def test_every_contact_finds_its_own(count: int) -> None:
         shapes=jnp.asarray(new[:, :2]),
         feature=jnp.asarray(new[:, 2]),
     )
-    found = jax.jit(ContactMemory.at)(memory, contacts)
-    assert [name for name, alive in zip(names(found), live, strict=True) if alive] == [
+    recalled = jax.jit(ContactMemory.at)(memory, contacts)
+    assert [name for name, alive in zip(names(recalled), live, strict=True) if alive] == [
         name for name, alive in zip(names(contacts), live, strict=True) if alive
     ]
     expected = [
-        known.get(name, np.zeros(3)) if alive else np.zeros(3)
+        stored.get(name, np.zeros(3)) if alive else np.zeros(3)
         for name, alive in zip(map(tuple, new.tolist()), live, strict=True)
     ]
-    np.testing.assert_array_equal(found.values, np.reshape(expected, (len(new), 3)))
+    np.testing.assert_array_equal(recalled.values, np.reshape(expected, (len(new), 3)))
     many = jax.tree.map(lambda x: x[None], memory)
     batch = jax.vmap(ContactMemory.at, (0, None))(many, contacts)
-    np.testing.assert_array_equal(batch.values[0], found.values)
+    np.testing.assert_array_equal(batch.values[0], recalled.values)
 
 
 def test_memory_follows_features_as_bodies_move() -> None:
-    """Each live contact finds its own impulse, also when others have come and gone."""
+    """Each live contact recalls its impulse, also after others have appeared and vanished."""
     model, state = tower()
     before = jax.jit(detect)(model, state)
     impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
     warm_start = after_step(cold(model), before, impulse)
     assert warm_start.contacts.feature.shape == (PER_SHAPE * (BOXES + 1),)
-    known = {
+    stored = {
         name: row
         for name, row, live in zip(names(before), np.asarray(impulse), before.live, strict=True)
         if live
     }
-    assert set(known) == set(names(warm_start.contacts)) - {(-1, -1, -1)}
+    assert set(stored) == set(names(warm_start.contacts)) - {(-1, -1, -1)}
 
     # The highest box leaves, the one below it tips onto an edge.
     tip = quaternion.exp(jnp.array([0.2, 0.0, 0.0]))
-    moved = replace(
+    displaced = replace(
         state,
         position=state.position.at[BOXES, 2].add(1.0),
         quaternion=state.quaternion.at[BOXES - 1].set(tip),
     )
-    after = jax.jit(detect)(model, moved)
+    after = jax.jit(detect)(model, displaced)
     live = np.asarray(after.live)
-    assert 0 < live.sum() < len(known)
-    found = recall(warm_start, after).impulses
-    for name, row, alive in zip(names(after), found, live, strict=True):
-        np.testing.assert_array_equal(row, known.get(name, np.zeros(3)) if alive else np.zeros(3))
+    assert 0 < live.sum() < len(stored)
+    recalled = recall(warm_start, after).impulses
+    for name, row, alive in zip(names(after), recalled, live, strict=True):
+        np.testing.assert_array_equal(row, stored.get(name, np.zeros(3)) if alive else np.zeros(3))
 
 
 def test_impulses_that_scatter_are_averaged_and_others_taken_as_they_are() -> None:
@@ -152,7 +158,7 @@ def test_the_strongest_stay_where_there_is_no_room_for_all() -> None:
 
 
 def iterations(model: Model, state: State) -> tuple[float, float]:
-    """Mean of 120 steps, each from what the one before left, and of one from nothing after them."""
+    """Return the mean iterations of 120 warm steps, and those of a cold step after them."""
     stepper = EulerImplicitLinearized(5e-3, solver="apgd", stop=Stop(1e-8, max_iterations=5000))
     end, path = rollout(model, state, stepper, 120)
     _, cold = rollout(model, end, stepper, 120)  # the same program, of which one step is wanted
@@ -161,13 +167,16 @@ def iterations(model: Model, state: State) -> tuple[float, float]:
 
 
 def test_neither_order_nor_bodies_far_away_cost_iterations() -> None:
-    """Where there is just enough room, contacts come in the order of their depths, which rounding
-    decides from step to step; where there is room for all, they come in the order of the pairs."""
+    """Warm starts save iterations with any room for contacts, and beside bodies far away.
+
+    With just enough room contacts come in the order of their depths, which rounding decides from
+    step to step; with room for all they come in the order of the pairs.
+    """
     model, state = tower()
     for scene in (
         (with_capacity(model, 200), state),
         (with_capacity(model, 48), state),
-        tower(far=6, capacity=48),
+        tower(flying=6, capacity=48),
     ):
         warm, cold = iterations(*scene)
         assert warm < 0.3 * cold
@@ -175,16 +184,16 @@ def test_neither_order_nor_bodies_far_away_cost_iterations() -> None:
 
 @pytest.mark.parametrize("room", [None, 37, pytest.param(99, marks=pytest.mark.long)])
 def test_a_rollout_goes_on_from_a_carry_with_what_it_remembers(room: int | None) -> None:
-    """Whatever room the runs before and after need; and it is the one run of both lengths."""
+    """Two runs in a row equal the run of both lengths, whatever room for contacts they need."""
     model, state = tower()
     stepper = EulerImplicitLinearized(5e-3, solver="apgd", stop=Stop(1e-8, max_iterations=5000))
     scene = model if room is None else with_capacity(model, room)
     carry, path = rollout(scene, stepper.init(model, state), stepper, 6)
-    again, more = rollout(scene, carry, stepper, 6)
-    assert 2 * more.report.solver.iterations[0] < path.report.solver.iterations[0]
+    again, second_path = rollout(scene, carry, stepper, 6)
+    assert 2 * second_path.report.solver.iterations[0] < path.report.solver.iterations[0]
     # Two programs round differently, and iterations with them; motions do by the tolerance.
-    final, whole = rollout(scene, state, stepper, 12)
-    assert not whole.report.solver.status.any()
+    final, full_path = rollout(scene, state, stepper, 12)
+    assert not full_path.report.solver.status.any()
     for name in ("position", "quaternion", "velocity", "angular_velocity"):
         gap = np.abs(getattr(again.state, name) - getattr(final, name)).max()
         assert gap < 100 * 1e-8, (name, gap)
@@ -195,8 +204,8 @@ def test_memory_is_not_differentiated() -> None:
     stepper = EulerImplicitLinearized(5e-3)
 
     def strength(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
-        pushed = replace(state, velocity=state.velocity.at[1:, 0].set(speed))
-        after = rollout(model, stepper.init(model, pushed), stepper, 3)[0]
+        sliding = replace(state, velocity=state.velocity.at[1:, 0].set(speed))
+        after = rollout(model, stepper.init(model, sliding), stepper, 3)[0]
         return jnp.sum(after.warm_start.impulses**2), after.state.position[1, 0]
 
     values, slopes = jax.jvp(strength, (jnp.asarray(0.1),), (jnp.asarray(1.0),))

@@ -1,4 +1,4 @@
-"""How contacts move while bodies keep their velocities, against differences of detections."""
+"""Test rates of contacts at constant velocities against differences of detections."""
 
 from dataclasses import replace
 
@@ -14,24 +14,24 @@ from jaxccp.dynamics.contact.impact import gap_acceleration
 from jaxccp.math import quaternion
 
 SIZE = 2e-4
-"""Of the step of differences [s]."""
+"""Step of the differences [s]."""
 
 
 def flown(state: State, time: Array) -> State:
-    """With velocities kept for ``time`` [s]."""
+    """Return the state after ``time`` [s] at constant velocities."""
     spin = state.angular_velocity
     speed = jnp.maximum(jnp.linalg.norm(spin, axis=1, keepdims=True), 1e-12)
     half = 0.5 * speed * time
-    turn = jnp.concatenate([jnp.cos(half), jnp.sin(half) * spin / speed], axis=1)
+    rotation = jnp.concatenate([jnp.cos(half), jnp.sin(half) * spin / speed], axis=1)
     return replace(
         state,
         position=state.position + time * state.velocity,
-        quaternion=quaternion.multiply(turn, state.quaternion),
+        quaternion=quaternion.multiply(rotation, state.quaternion),
     )
 
 
 def pair(first: Box | Capsule | Sphere) -> tuple[Model, State]:
-    """A ball beside another shape, both moving and turning, nearly touching it."""
+    """Return a ball beside another shape, both moving and spinning, nearly touching it."""
     builder, bouncy = ModelBuilder(), Material(restitution=0.5)
     builder.add_solid(
         first,
@@ -58,14 +58,14 @@ def test_rates_are_those_of_the_motion(first: Box | Capsule | Sphere) -> None:
     def at(time: Array) -> Contacts:
         return detect(model, flown(state, time))
 
-    before, now, after = (at(jnp.asarray(t)) for t in (-SIZE, 0.0, SIZE))
-    assert now.live.all() and abs(now.gap[0]) < 1e-12
+    before, current, after = (at(jnp.asarray(t)) for t in (-SIZE, 0.0, SIZE))
+    assert current.live.all() and abs(current.gap[0]) < 1e-12
 
     def rate(of) -> np.ndarray:
         return np.asarray(of(after) - of(before)) / (2 * SIZE)
 
-    def bend(of) -> np.ndarray:
-        return np.asarray(of(after) - 2 * of(now) + of(before)) / SIZE**2
+    def second_difference(of) -> np.ndarray:
+        return np.asarray(of(after) - 2 * of(current) + of(before)) / SIZE**2
 
     def position(contacts: Contacts) -> Array:
         return contacts.position
@@ -73,11 +73,13 @@ def test_rates_are_those_of_the_motion(first: Box | Capsule | Sphere) -> None:
     def normal(contacts: Contacts) -> Array:
         return contacts.frame[:, 0]
 
-    np.testing.assert_allclose(now.position_rate, rate(position), atol=1e-3)
-    np.testing.assert_allclose(now.normal_rate, rate(normal), atol=1e-3)
-    np.testing.assert_allclose(now.position_acceleration, bend(position), atol=1e-2)
-    np.testing.assert_allclose(now.normal_acceleration, bend(normal), atol=1e-2)
-    arms = now.position[:, None] - state.position[now.bodies]
-    gap = gap_acceleration(now, state.twist[now.bodies], arms)
-    np.testing.assert_allclose(gap, bend(lambda contacts: contacts.gap), atol=1e-2)
+    np.testing.assert_allclose(current.position_rate, rate(position), atol=1e-3)
+    np.testing.assert_allclose(current.normal_rate, rate(normal), atol=1e-3)
+    np.testing.assert_allclose(
+        current.position_acceleration, second_difference(position), atol=1e-2
+    )
+    np.testing.assert_allclose(current.normal_acceleration, second_difference(normal), atol=1e-2)
+    arms = current.position[:, None] - state.position[current.bodies]
+    gap = gap_acceleration(current, state.twist[current.bodies], arms)
+    np.testing.assert_allclose(gap, second_difference(lambda contacts: contacts.gap), atol=1e-2)
     assert abs(gap[0]) > 1

@@ -1,4 +1,4 @@
-"""Pairs that share the kernels of ``collision/kernels/convex_contact``: all of them in one program.
+"""Test pairs that share the kernels of ``collision/kernels/convex_contact``, all in one program.
 
 The kernel of one point gives what the other one has in its last slot, which is checked; then that
 one serves all pairs.
@@ -16,14 +16,23 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS
 from jaxccp.collision.kernels.convex_contact import face_contact, point_contact
-from tests.collision.pool import Pool, along, motions, moved, placed, pool, rows, values
+from tests.collision.pool import (
+    Pool,
+    directional_derivative,
+    displaced,
+    motions,
+    placed,
+    pool,
+    rows,
+    values,
+)
 from tests.collision.shape_pairs import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
 
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel in (point_contact, face_contact)]
 every_pair = pytest.mark.parametrize("kinds", KINDS, ids=["-".join(kinds) for kinds in KINDS])
 COUNT = 40
 FIRST, SECOND = rows(KINDS, COUNT)
-TURN = Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix()
+ROTATION = Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix()
 SHIFT = np.array([0.3, -2.0, 1.0])
 STEP = 5e-6
 
@@ -36,10 +45,10 @@ def contacts(x, some: Pool):
 
 @jax.jit
 def compiled(some: Pool, direction: dict):
-    """Values, manifolds, and first and second derivatives of the values along a move."""
-    found = partial(along, contacts, some, direction)
-    first, second, (here, manifold) = jax.jvp(found, (0.0,), (1.0,), has_aux=True)
-    return here, manifold, first, second
+    """Return values, manifolds, and first and second derivatives of the values along a motion."""
+    derivative = partial(directional_derivative, contacts, some, direction)
+    first, second, (results, manifold) = jax.jvp(derivative, (0.0,), (1.0,), has_aux=True)
+    return results, manifold, first, second
 
 
 @cache
@@ -53,19 +62,21 @@ def aligned() -> Pool:
 
 
 @cache
-def found(which: str):
-    """Contacts of random shapes, of degenerate ones, or of the random ones moved as one body."""
+def contacts_of(which: str):
+    """Return contacts of random shapes, degenerate ones, or the random ones moved as one body."""
     some = aligned() if which == "aligned" else random()
     if which == "carried":
         some = {
-            kind: replace(s, position=s.position @ TURN.T + SHIFT, rotation=TURN @ s.rotation)
+            kind: replace(
+                s, position=s.position @ ROTATION.T + SHIFT, rotation=ROTATION @ s.rotation
+            )
             for kind, s in some.items()
         }
     return in_numpy(compiled(some, motions(some))[1])[0]
 
 
 def of(kinds, tree):
-    """The rows of one pair of kinds."""
+    """Return the rows of one pair of kinds."""
     start = COUNT * KINDS.index(kinds)
     return pick(tree, slice(start, start + COUNT))
 
@@ -73,7 +84,7 @@ def of(kinds, tree):
 @every_pair
 @pytest.mark.parametrize("which", ["random", "aligned"])
 def test_well_formed(kinds, which):
-    m = of(kinds, found(which))
+    m = of(kinds, contacts_of(which))
     assert all(np.isfinite(x).all() for x in (m.distance, m.position, m.normal))
     np.testing.assert_allclose(np.linalg.norm(m.normal, axis=-1), 1, atol=1e-12)
     live = m.distance < NO_CONTACT
@@ -84,54 +95,54 @@ def test_well_formed(kinds, which):
 
 @every_pair
 def test_carried_along(kinds):
-    before, after = of(kinds, found("random")), of(kinds, found("carried"))
+    before, after = of(kinds, contacts_of("random")), of(kinds, contacts_of("carried"))
     live = before.distance < NO_CONTACT
     np.testing.assert_allclose(before.distance, after.distance, atol=1e-8)
     np.testing.assert_array_equal(before.feature[live], after.feature[live])
     np.testing.assert_allclose(
-        (before.position @ TURN.T + SHIFT)[live], after.position[live], atol=1e-5
+        (before.position @ ROTATION.T + SHIFT)[live], after.position[live], atol=1e-5
     )
-    np.testing.assert_allclose((before.normal @ TURN.T)[live], after.normal[live], atol=1e-5)
+    np.testing.assert_allclose((before.normal @ ROTATION.T)[live], after.normal[live], atol=1e-5)
 
 
 def test_one_point_is_the_last_of_many():
     kinds = [k for k in KINDS if PAIRS[k].kernel is point_contact]
     index = np.concatenate([np.arange(COUNT) + COUNT * KINDS.index(k) for k in kinds])
-    assert np.all(found("random").distance[index, :-1] == NO_CONTACT)
+    assert np.all(contacts_of("random").distance[index, :-1] == NO_CONTACT)
 
     @jax.jit
     def single(some):
         shape = placed(some, motions(some))
         return jax.vmap(point_contact)(pick(shape, FIRST[index]), pick(shape, SECOND[index]))
 
-    last = jax.tree.map(lambda x: x[index][:, -1:], found("random"))
+    last = jax.tree.map(lambda x: x[index][:, -1:], contacts_of("random"))
     for x, y in zip(jax.tree.leaves(single(random())), jax.tree.leaves(last), strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-9)
 
 
 @every_pair
 def test_gap_is_the_largest_separation_over_all_directions(kinds):
-    """Against scipy, which starts from the direction found; no other of many may be better.
+    """The gap is the largest separation by scipy from its normal; no random direction is better.
 
     Overlapping shapes may part in several directions, and now and then another one is better.
     """
     a = in_numpy(pick(random()[kinds[0]], slice(COUNT)))[0]
     b = in_numpy(pick(random()[kinds[1]], slice(COUNT, None)))[0]
-    m = of(kinds, found("random"))
+    m = of(kinds, contacts_of("random"))
     directions = np.random.default_rng(1).normal(size=(300, 3))
-    apart = overlapping = worse = 0
+    separated = overlapping = worse = 0
     for i in range(COUNT):
-        one, other = pick(a, i), pick(b, i)
-        near = np.argmin(m.distance[i])
-        gap, normal = m.distance[i][near], m.normal[i][near]
+        first, second = pick(a, i), pick(b, i)
+        deepest = np.argmin(m.distance[i])
+        gap, normal = m.distance[i][deepest], m.normal[i][deepest]
 
-        def separation(n, one=one, other=other):
+        def separation(n, first=first, second=second):
             n = n / np.linalg.norm(n)
-            return -reach(kinds[0], one, n) - reach(kinds[1], other, -n)
+            return -reach(kinds[0], first, n) - reach(kinds[1], second, -n)
 
         best = max(separation(n) for n in directions)
         if gap > 1e-3:
-            apart += 1
+            separated += 1
             assert best <= gap + 1e-7
             exact = separation(normal)
             # The normal of a polygon is its face's, not quite that of the least gap.
@@ -148,14 +159,16 @@ def test_gap_is_the_largest_separation_over_all_directions(kinds):
         elif gap < -1e-3:
             overlapping += 1
             worse += best > gap + 0.01 * abs(gap) + 2e-3
-    assert apart > 5 and overlapping > 0
+    assert separated > 5 and overlapping > 0
     assert worse <= max(1, 0.05 * overlapping)
 
 
 @cache
 def derivatives():
-    """Along random moves: derivatives of random pairs, the differences there, where both are
-    smooth; and derivatives of degenerate pairs."""
+    """Return derivatives along random motions, of random pairs and of degenerate ones.
+
+    For random pairs also the differences, and whether both are smooth there.
+    """
     rng = np.random.default_rng(3)
     parts = []
     for _ in range(3):
@@ -171,12 +184,12 @@ def derivatives():
 
 
 def shifted(direction: dict, t: float) -> Pool:
-    return {kind: moved(shape, t * direction[kind]) for kind, shape in random().items()}
+    return {kind: displaced(shape, t * direction[kind]) for kind, shape in random().items()}
 
 
 @every_pair
 def test_derivatives(kinds):
-    """First ones against central differences; all finite where degenerate."""
+    """First derivatives agree with central differences; all are finite where degenerate."""
     assert all(np.isfinite(x).all() for x in of(kinds, derivatives()[1]))
     smooth, difference, first, second = of(kinds, derivatives()[0])
     assert np.isfinite(first).all() and np.isfinite(second).all()
@@ -191,7 +204,7 @@ def test_derivatives(kinds):
 
 @pytest.mark.slow
 def test_float32():
-    """Values, and derivatives in reverse: nothing is divided by zero."""
+    """Values and reverse-mode derivatives are finite in float32: nothing is divided by zero."""
     weights = np.random.default_rng(1).normal(size=(len(FIRST), 9, 7)).astype(np.float32)
 
     def total(x, some):
@@ -204,5 +217,5 @@ def test_float32():
         assert m.distance.dtype == jnp.float32
         assert all(np.isfinite(x).all() for x in jax.tree.leaves((slope, m)))
         if which == "random":
-            error = np.abs(np.min(m.distance, axis=1) - np.min(found(which).distance, axis=1))
+            error = np.abs(np.min(m.distance, axis=1) - np.min(contacts_of(which).distance, axis=1))
             assert np.max(error) < 1e-4

@@ -1,4 +1,4 @@
-"""Finding a pair in the table."""
+"""Test the look-up of a pair of kinds in the table of kernels."""
 
 import pytest
 

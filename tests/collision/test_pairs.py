@@ -1,4 +1,4 @@
-"""What every kernel of one pair must do; a new pair inherits these tests."""
+"""Test what every kernel of one pair must do; a new pair inherits these tests."""
 
 from dataclasses import replace
 from functools import cache
@@ -34,7 +34,7 @@ COUNT = 1000
 
 @cache
 def batched(kinds):
-    """For COUNT pairs: one program a precision for all tests."""
+    """Return the kernel for COUNT pairs, compiled once a precision for all tests."""
     return jax.jit(jax.vmap(PAIRS[kinds].kernel))
 
 
@@ -92,11 +92,17 @@ def test_first_and_second_derivatives_are_finite(kinds, dtype):
         return jnp.sum(values * jnp.asarray(weights, dtype))
 
     def derivatives(pair, direction, hulls):
-        """The gradient, and its derivative along a direction."""
+        """Return the derivative of the gradient along a direction, and the gradient.
+
+        Args:
+            pair: two shapes without hulls.
+            direction: change of both.
+            hulls: hulls of both, or None.
+        """
         return jax.jvp(lambda p: jax.grad(total, (0, 1))(*p, hulls), (pair,), (direction,))
 
     def bare(pair):
-        """Without the hulls, whose faces are integers and no matter of derivatives."""
+        """Return shapes without hulls, whose faces are integers and have no derivatives."""
         return tuple(replace(shape, hull=None) for shape in pair)
 
     pairs = cast(random_and_degenerate(kinds, seed=2), dtype)
@@ -106,17 +112,17 @@ def test_first_and_second_derivatives_are_finite(kinds, dtype):
     assert all(jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(both))
 
 
-def moved(shape: Geometry, twist: np.ndarray) -> Geometry:
-    """Shift, turn (a rotation vector, in the world), and grow a shape by ten numbers."""
+def displaced(shape: Geometry, twist: np.ndarray) -> Geometry:
+    """Shift, rotate (a rotation vector, in the world) and grow a shape by ten numbers."""
     x = jnp.asarray(twist)
     zero = jnp.zeros(())
     spin = jnp.array([[zero, -x[5], x[4]], [x[5], zero, -x[3]], [-x[4], x[3], zero]])
     # Exact to second order, which is all that first derivatives and central differences see.
-    turned = (jnp.eye(3) + spin + spin @ spin / 2) @ shape.rotation
+    rotation = (jnp.eye(3) + spin + spin @ spin / 2) @ shape.rotation
     return replace(
         shape,
         position=shape.position + x[:3],
-        rotation=turned,
+        rotation=rotation,
         size=shape.size + x[6:9],
         radius=shape.radius + x[9],
     )
@@ -127,24 +133,30 @@ def test_derivatives_match_central_differences(kinds):
     kernel, step = PAIRS[kinds].kernel, 1e-5
 
     def values(x, a, b):
-        m = kernel(moved(a, x[:10]), moved(b, x[10:]))
+        m = kernel(displaced(a, x[:10]), displaced(b, x[10:]))
         rows = jnp.concatenate([m.distance[:, None], m.position, m.normal], axis=1)
         return jnp.where((m.distance < CLOSE)[:, None], rows, 0.0), m.feature
 
     def at(x, a, b):
-        """Values and features at each x, and the derivative at the first, which is zero."""
+        """Return values and features at each x, and the derivative at the first, which is zero.
+
+        Args:
+            x: motions of both shapes, ten numbers each.
+            a: first shape.
+            b: second shape.
+        """
         jacobian = jax.jacfwd(lambda x: values(x, a, b)[0])(x[0])
         return *jax.vmap(lambda x: values(x, a, b))(x), jnp.moveaxis(jacobian, -1, 0)
 
     count = 200
     a, b = random_pairs(kinds, seed=4, count=count)
     steps = step * np.concatenate([np.zeros((1, 20)), np.eye(20), -np.eye(20)])
-    found, features, exact = jax.jit(jax.vmap(at, (None, 0, 0)))(steps, a, b)
-    here, ahead, back = found[:, :1], found[:, 1:21], found[:, 21:]
+    results, features, exact = jax.jit(jax.vmap(at, (None, 0, 0)))(steps, a, b)
+    centre, ahead, back = results[:, :1], results[:, 1:21], results[:, 21:]
 
     difference = (ahead - back) / (2 * step)
     # A switch of features within the step shows as another name, or as a kink.
-    kink = np.abs(ahead + back - 2 * here) / step
+    kink = np.abs(ahead + back - 2 * centre) / step
     same = np.all(features == features[:, :1], axis=(1, 2))
     smooth = same & (kink.max(axis=(1, 2, 3)) < 0.05)
     assert smooth.mean() > 0.8
@@ -178,21 +190,21 @@ def test_rigid_motion_of_both_changes_nothing_else(kinds):
 def test_swapping_alike_shapes_only_turns_the_normals(kind):
     a, b = random_pairs((kind, kind), seed=7)
     kernel = batched((kind, kind))
-    there, back = kernel(a, b), kernel(b, a)
+    forward, swapped = kernel(a, b), kernel(b, a)
     agreeing = 0
-    for m, n in zip(rows(there), rows(back), strict=True):
+    for m, n in zip(rows(forward), rows(swapped), strict=True):
         if m.shape == n.shape:
             n[:, 4:] *= -1
             gap = np.linalg.norm(m[:, None] - n[None], axis=-1)
             agreeing += gap.min(axis=1).max() < 1e-7 and gap.min(axis=0).max() < 1e-7
     # The rest prefer a face of either box, or a point on either capsule, to within a tolerance.
     assert agreeing > 0.97 * COUNT
-    nearest = np.abs(np.min(there.distance, axis=1) - np.min(back.distance, axis=1))
+    nearest = np.abs(np.min(forward.distance, axis=1) - np.min(swapped.distance, axis=1))
     assert np.max(nearest) < 6e-3
 
 
 def rows(manifold: Manifold) -> list[np.ndarray]:
-    """Live contacts of each pair as rows (distance, position, normal)."""
+    """Return the live contacts of each pair as rows (distance, position, normal)."""
     values = np.concatenate(
         [np.asarray(manifold.distance)[..., None], manifold.position, manifold.normal], axis=-1
     )
@@ -200,15 +212,21 @@ def rows(manifold: Manifold) -> list[np.ndarray]:
 
 
 def closest(kinds, a: Geometry, b: Geometry) -> float:
-    """Distance of two cores by bounded least squares over their local coordinates."""
+    """Return the distance of two cores by bounded least squares over their local coordinates [m].
+
+    Args:
+        kinds: kinds of both shapes.
+        a: first shape.
+        b: second shape.
+    """
     half_a, half_b = core_half(kinds[0], a), core_half(kinds[1], b)
     matrix = np.hstack([np.asarray(a.rotation) * half_a, -np.asarray(b.rotation) * half_b])
     free = np.abs(matrix).max(axis=0) > 0
     target = np.asarray(b.position - a.position)
     if not free.any():
         return float(np.linalg.norm(target))
-    found = lsq_linear(matrix[:, free], target, (-1, 1), method="bvls", tol=1e-14)
-    return float(np.linalg.norm(matrix[:, free] @ found.x - target))
+    result = lsq_linear(matrix[:, free], target, (-1, 1), method="bvls", tol=1e-14)
+    return float(np.linalg.norm(matrix[:, free] @ result.x - target))
 
 
 @pytest.mark.parametrize(
@@ -219,21 +237,21 @@ def test_least_distance_of_separated_cores_is_euclidean(kinds):
     a, b, manifold = in_numpy(a, b, batched(kinds)(a, b))
     checked = 0
     for i in range(400):
-        one, other = pick(a, i), pick(b, i)
-        exact = closest(kinds, one, other)
-        radii = float(one.radius + other.radius)
+        first, second = pick(a, i), pick(b, i)
+        exact = closest(kinds, first, second)
+        radii = float(first.radius + second.radius)
         if exact < 1e-3:
             continue
         checked += 1
-        least = float(np.min(manifold.distance[i]))
+        smallest = float(np.min(manifold.distance[i]))
         above = 1e-9
         if kinds == ("capsule", "capsule"):
             above += 5e-5 * radii**2 / exact
         elif kinds == ("capsule", "box"):
             above += 1e-5 * radii
         elif kinds == ("box", "box"):
-            above += 5e-3 * float(min(one.size.min(), other.size.min())) + 1e-2 * exact
-        assert -1e-9 <= least - (exact - radii) <= above, i
+            above += 5e-3 * float(min(first.size.min(), second.size.min())) + 1e-2 * exact
+        assert -1e-9 <= smallest - (exact - radii) <= above, i
     assert checked > 100
 
 
@@ -249,7 +267,7 @@ def test_least_distance_from_a_plane_is_that_of_the_lowest_point(kind):
 
 @every_pair
 def test_contact_points_lie_on_both_shapes(kinds):
-    """From the midpoint, half the distance along the normal leads to either surface.
+    """Half the distance along the normal leads from a contact point to either surface.
 
     The closest point lies on it; others may lie below it, on the ball of a point of the core. Only
     the points of a face polygon may be above, and only by the allowance of clipping.
@@ -257,8 +275,8 @@ def test_contact_points_lie_on_both_shapes(kinds):
     a, b = random_pairs(kinds, seed=10)
     m = batched(kinds)(a, b)
     distance = np.asarray(m.distance)
-    apart = (distance > 1e-3) & (distance < NO_CONTACT)
-    least = apart & (distance == distance.min(axis=1, keepdims=True))
+    separated = (distance > 1e-3) & (distance < NO_CONTACT)
+    closest_points = separated & (distance == distance.min(axis=1, keepdims=True))
     for kind, shape, sign in ((kinds[0], a, -1), (kinds[1], b, 1)):
         if kind not in ("sphere", "capsule", "box"):  # cores of the others are no boxes
             continue
@@ -268,11 +286,11 @@ def test_contact_points_lie_on_both_shapes(kinds):
         height = np.linalg.norm(local - np.clip(local, -half, half), axis=-1)
         height -= np.asarray(shape.radius)[:, None]
         if kinds == ("box", "box"):
-            assert height[apart].max() < 1e-3 * np.max(shape.size)
+            assert height[separated].max() < 1e-3 * np.max(shape.size)
             # Between faces of rounded boxes the least point may be inside a face.
-            least = least & np.asarray(shape.radius == 0)[:, None]
-            assert np.all(height[least] > -1e-9)
+            closest_points = closest_points & np.asarray(shape.radius == 0)[:, None]
+            assert np.all(height[closest_points] > -1e-9)
         else:
-            assert height[apart].max() < 1e-9
+            assert height[separated].max() < 1e-9
             # A capsule's own points are the closest to within 1e-5 of its radius.
-            np.testing.assert_allclose(height[least], 0, atol=1e-4)
+            np.testing.assert_allclose(height[closest_points], 0, atol=1e-4)

@@ -1,4 +1,4 @@
-"""A box on a plane: four of its eight corners are enough."""
+"""Test that four of a box's eight corners are enough on a plane."""
 
 import jax
 import jax.numpy as jnp
@@ -16,11 +16,14 @@ CORNERS = np.array([[(i >> k & 1) * 2 - 1 for k in range(3)] for i in range(8)])
 
 
 def test_the_corners_are_those_of_the_lowest_face() -> None:
-    """Of 2000 poses of a rounded box over a tilted plane: position and gap of each corner by hand,
-    and every corner that is left out is above the lowest by 2/√3 of the core's half extent."""
+    """The four corners of a rounded box over a tilted plane are those of its lowest face.
+
+    In 2000 poses gaps are those computed by hand, and every corner that is left out is above the
+    lowest by 2/√3 of the core's half extent.
+    """
     rng = np.random.default_rng(0)
     tilt = Rotation.from_rotvec([0.3, -0.2, 0.1])
-    turns = Rotation.random(2000, rng)
+    rotations = Rotation.random(2000, rng)
     centres = rng.normal(0, 0.1, (2000, 3))
     rounding = 0.005
     zero, unused = jnp.zeros(3), jnp.zeros(())
@@ -30,35 +33,43 @@ def test_the_corners_are_those_of_the_lowest_face() -> None:
         box = Geometry(position, rotation, jnp.asarray(HALF), jnp.asarray(rounding))
         return plane_box(ground, box)
 
-    found = jax.jit(jax.vmap(contacts))(jnp.asarray(centres), jnp.asarray(turns.as_matrix()))
+    manifolds = jax.jit(jax.vmap(contacts))(
+        jnp.asarray(centres), jnp.asarray(rotations.as_matrix())
+    )
     core = np.array(HALF) - rounding
     normal = tilt.as_matrix()[:, 2]
-    for turn, centre, feature, distance in zip(
-        turns, centres, np.asarray(found.feature), np.asarray(found.distance), strict=True
+    for rotation, centre, feature, distance in zip(
+        rotations,
+        centres,
+        np.asarray(manifolds.feature),
+        np.asarray(manifolds.distance),
+        strict=True,
     ):
-        height = (centre + turn.apply(CORNERS * core)) @ normal
+        height = (centre + rotation.apply(CORNERS * core)) @ normal
         assert np.argmin(height) in feature and len(set(feature)) == 4
         np.testing.assert_allclose(distance, height[feature] - rounding, atol=1e-12)
-        others = np.setdiff1d(np.arange(8), feature)
-        assert (height[others] - height.min()).min() > 2 / np.sqrt(3) * core.min() - 1e-12
+        omitted = np.setdiff1d(np.arange(8), feature)
+        assert (height[omitted] - height.min()).min() > 2 / np.sqrt(3) * core.min() - 1e-12
 
 
 @pytest.mark.parametrize("spin", [(3.0, -8.0, 5.0), (20.0, 4.0, -9.0)])
 def test_a_box_tumbles_as_its_hull_does(spin: tuple[float, float, float]) -> None:
-    """The hull has its lowest vertex and those furthest out, up to eight. Thrown at the ground,
-    both move alike for 0.3 s, in which several corners hit."""
+    """A box and its hull move alike for 0.3 s when thrown at the ground; several corners hit.
+
+    The hull has its lowest vertex and those furthest out, up to eight.
+    """
 
     def path(shape) -> np.ndarray:
         builder = ModelBuilder()
         rough = Material(friction=0.4)
         builder.add_shape(0, Plane(), material=rough)
-        turned = Rotation.from_rotvec([0.4, 0.7, -0.2]).as_quat(scalar_first=True)
+        orientation = Rotation.from_rotvec([0.4, 0.7, -0.2]).as_quat(scalar_first=True)
         builder.add_solid(
             shape,
             0.6,
             rough,
             position=(0, 0, 0.12),
-            quaternion=turned,
+            quaternion=orientation,
             velocity=(0.5, 0.1, -1.0),
             angular_velocity=spin,
         )

@@ -1,4 +1,4 @@
-"""Height fields against planes they could be, and what is particular to them."""
+"""Test height fields against planes that they could be, and at edges and below the ground."""
 
 from dataclasses import replace
 from functools import cache
@@ -13,7 +13,15 @@ from jaxccp.collision import NO_CONTACT, Geometry
 from jaxccp.collision.kernels.terrain import terrain
 from jaxccp.model import HeightField
 from jaxccp.scene.tables.mesh_tables import grid_table
-from tests.collision.pool import KINDS, Pool, along, motions, moved, placed, values
+from tests.collision.pool import (
+    KINDS,
+    Pool,
+    directional_derivative,
+    displaced,
+    motions,
+    placed,
+    values,
+)
 from tests.collision.shape_pairs import cast, geometry, in_numpy, pick, reach, shapes
 
 HALF = (2.0, 1.5)
@@ -26,7 +34,7 @@ CLOSE = 0.1
 
 
 def field(height) -> HeightField:
-    """A 9 × 7 grid of a function of x and y."""
+    """Return a 9 × 7 grid of a function of x and y."""
     x, y = np.meshgrid(np.linspace(-HALF[0], HALF[0], 9), np.linspace(-HALF[1], HALF[1], 7))
     return HeightField(height(x, y), HALF)
 
@@ -40,7 +48,7 @@ TABLE = grid_table(list(GROUNDS.values()), reach=0.75)
 
 
 def ground(names: list[str]) -> Geometry:
-    """One for each shape of each kind, in turn."""
+    """Return a ground for each shape of each kind, taking the names in turn."""
     index = [list(GROUNDS).index(names[i % len(names)]) for i in range(COUNT * len(KINDS))]
     size = np.broadcast_to([*HALF, 1.0], (len(index), 3))
     flat = np.broadcast_to(np.eye(3), (len(index), 3, 3))
@@ -55,13 +63,25 @@ def contacts(x, some: tuple[Pool, Geometry]):
 
 @jax.jit
 def compiled(some: Pool, fields: Geometry, direction: dict):
-    """Values, manifolds, and derivatives of the values along a move."""
-    first, (here, manifold) = along(contacts, (some, fields), direction)
-    return here, manifold, first
+    """Return values, manifolds, and derivatives of the values along a motion.
+
+    Args:
+        some: shapes of every kind.
+        fields: the ground of each shape.
+        direction: the motion, ten numbers for every shape.
+    """
+    first, (results, manifold) = directional_derivative(contacts, (some, fields), direction)
+    return results, manifold, first
 
 
 def touch(kind: str, shape: Geometry, names: list[str]):
-    """Manifolds of shapes of one kind, each on its ground."""
+    """Return manifolds of shapes of one kind, each on its ground.
+
+    Args:
+        kind: the kind of shape.
+        shape: the shapes.
+        names: names of the grounds, taken in turn.
+    """
     some = dict(on_the_slope()[0])
     every = len(shape.radius)
     some[kind] = jax.tree.map(lambda x, y: jnp.concatenate([x, y[every:]]), shape, some[kind])
@@ -76,7 +96,7 @@ def of(kind: str, tree):
 
 @cache
 def on_the_slope() -> tuple[Pool, dict]:
-    """Shapes of every kind at known gaps from it, apart and overlapping."""
+    """Return shapes of every kind, apart from the slope and overlapping it, and their gaps."""
     rng = np.random.default_rng(0)
     some, gaps = {}, {}
     for kind in KINDS:
@@ -91,30 +111,34 @@ def on_the_slope() -> tuple[Pool, dict]:
 
 
 @cache
-def slope_found():
-    """On the slope, with derivatives along a random move, and the differences there."""
+def slope_contacts():
+    """Return contacts and derivatives on the slope, whether smooth, and central differences."""
     some = on_the_slope()[0]
     direction = motions(some, np.random.default_rng(3))
     fields = ground(["slope"])
-    back, here, ahead = (
-        in_numpy(*compiled({k: moved(some[k], t * direction[k]) for k in KINDS}, fields, direction))
+    back, centre, ahead = (
+        in_numpy(
+            *compiled({k: displaced(some[k], t * direction[k]) for k in KINDS}, fields, direction)
+        )
         for t in (-MOVE, 0.0, MOVE)
     )
-    same = np.all((back[1].feature == here[1].feature) & (ahead[1].feature == here[1].feature), 1)
-    kink = np.abs(ahead[0] + back[0] - 2 * here[0]).max(axis=(1, 2)) / MOVE
-    return here, same & (kink < 1e-3), (ahead[0] - back[0]) / (2 * MOVE)
+    same = np.all(
+        (back[1].feature == centre[1].feature) & (ahead[1].feature == centre[1].feature), 1
+    )
+    kink = np.abs(ahead[0] + back[0] - 2 * centre[0]).max(axis=(1, 2)) / MOVE
+    return centre, same & (kink < 1e-3), (ahead[0] - back[0]) / (2 * MOVE)
 
 
 @pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=pytest.mark.long) if k == "capsule" else k for k in KINDS]
 )
 def test_a_slope_is_a_plane(kind: str) -> None:
-    """Gap and normal, apart and overlapping, at any place within the cells."""
-    m = of(kind, slope_found()[0][1])
-    wanted = on_the_slope()[1][kind]
-    np.testing.assert_allclose(np.min(m.distance, axis=1), wanted, atol=1e-6)
-    near = m.distance < wanted[:, None] + 1e-3
-    np.testing.assert_allclose(m.normal[near] @ NORMAL, 1, atol=1e-9)
+    """Gap and normal are a plane's, apart and overlapping, at any place within the cells."""
+    m = of(kind, slope_contacts()[0][1])
+    expected = on_the_slope()[1][kind]
+    np.testing.assert_allclose(np.min(m.distance, axis=1), expected, atol=1e-6)
+    close = m.distance < expected[:, None] + 1e-3
+    np.testing.assert_allclose(m.normal[close] @ NORMAL, 1, atol=1e-9)
     live = m.distance < NO_CONTACT
     for features, alive in zip(m.feature, live, strict=True):
         assert len(set(features[alive])) == alive.sum()
@@ -122,8 +146,8 @@ def test_a_slope_is_a_plane(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivatives(kind: str) -> None:
-    """First ones against central differences."""
-    (_, _, first), smooth, difference = of(kind, slope_found())
+    """First derivatives agree with central differences."""
+    (_, _, first), smooth, difference = of(kind, slope_contacts())
     assert np.isfinite(first).all()
     assert smooth.mean() >= 0.5
     scale = 1 + np.abs(difference[smooth]).max()
@@ -132,8 +156,7 @@ def test_derivatives(kind: str) -> None:
 
 @pytest.mark.slow
 def test_float32() -> None:
-    """Values, of which gaps and normals have nearly all digits, and derivatives in reverse: nothing
-    is divided by zero."""
+    """Gaps and normals have nearly all digits in float32, and reverse derivatives are finite."""
     some = on_the_slope()[0]
     fields = ground(["slope", "ridge", "valley"])
 
@@ -149,22 +172,22 @@ def test_float32() -> None:
         on_slope = np.arange(COUNT * KINDS.index(kind), COUNT * (KINDS.index(kind) + 1)) % 3 == 0
         of_kind = of(kind, m)
         distance, normal = of_kind.distance[on_slope], of_kind.normal[on_slope]
-        wanted = on_the_slope()[1][kind][on_slope]
-        np.testing.assert_allclose(np.min(distance, axis=1), wanted, atol=1e-6)
+        expected = on_the_slope()[1][kind][on_slope]
+        np.testing.assert_allclose(np.min(distance, axis=1), expected, atol=1e-6)
         lowest = normal[np.arange(len(normal)), np.argmin(distance, axis=1)]
         np.testing.assert_allclose(lowest, np.broadcast_to(NORMAL, lowest.shape), atol=1e-6)
 
 
 def test_a_box_on_a_slope_stands_on_its_corners() -> None:
-    turn = Rotation.align_vectors(NORMAL, [0, 0, 1])[0].as_matrix()
+    rotation = Rotation.align_vectors(NORMAL, [0, 0, 1])[0].as_matrix()
     half = np.array([0.25, 0.2, 0.1])
     centre = np.array([0.13, 0.07, 0]) + NORMAL * 0.099
     centre += NORMAL * (SLOPE @ [0.13, 0.07]) * NORMAL[2]
-    box = geometry(centre[None], half[None], np.zeros(1), turn[None])
+    box = geometry(centre[None], half[None], np.zeros(1), rotation[None])
     m = pick(touch("box", box, ["slope"]), 0)
     live = m.distance < 0.01
     np.testing.assert_allclose(m.distance[live], -1e-3, atol=1e-9)
-    local = (m.position[live] - centre) @ turn
+    local = (m.position[live] - centre) @ rotation
     for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         gaps = np.abs(local[:, :2] - [x * half[0], y * half[1]]).max(axis=1)
         assert gaps.min() < 1e-6
@@ -172,12 +195,12 @@ def test_a_box_on_a_slope_stands_on_its_corners() -> None:
 
 def balls(*places, radius: float) -> Geometry:
     count = len(places)
-    turn = np.broadcast_to(np.eye(3), (count, 3, 3))
-    return geometry(np.array(places), np.zeros((count, 3)), np.full(count, radius), turn)
+    rotation = np.broadcast_to(np.eye(3), (count, 3, 3))
+    return geometry(np.array(places), np.zeros((count, 3)), np.full(count, radius), rotation)
 
 
 def test_a_ball_on_a_ridge_and_in_a_valley() -> None:
-    """On the ridge it touches the edge; in the valley both sides, and never the edge between."""
+    """A ball touches the edge of a ridge, and both sides of a valley, never the edge between."""
     high, low = 0.21, 0.2 * np.hypot(1, 0.5) - 1e-3
     at = (0, 0.1, high), (0, 0.1, low)
     m = touch("sphere", balls(*at, radius=0.2), ["ridge", "valley"])
@@ -199,8 +222,8 @@ def test_a_ball_on_a_ridge_and_in_a_valley() -> None:
 def test_deep_under_ground_it_is_lifted_straight_up_and_beside_it_nothing_is() -> None:
     sunk = np.array([0.1, 0.2, -1.0 + 0.03 - 0.04])
     m = touch("sphere", balls(sunk, (5.0, 0, 0), radius=0.1), ["slope"])
-    least = np.argmin(m.distance[0])
-    np.testing.assert_allclose(m.distance[0, least], sunk @ NORMAL - 0.1, atol=1e-6)
-    np.testing.assert_allclose(m.normal[0, least], NORMAL, atol=1e-9)
+    deepest = np.argmin(m.distance[0])
+    np.testing.assert_allclose(m.distance[0, deepest], sunk @ NORMAL - 0.1, atol=1e-6)
+    np.testing.assert_allclose(m.normal[0, deepest], NORMAL, atol=1e-9)
     assert np.all(m.distance[1] > 1.0)
     assert np.all(m.distance[1] <= NO_CONTACT)

@@ -1,8 +1,10 @@
-"""Batches on so many CPU devices, in a process of its own, since JAX makes its devices but once.
+"""Check batches on a given number of CPU devices, in a process of its own.
+
+JAX creates its devices only once per process, hence the separate one.
 
     python -m tests.dynamics.batch_on_devices DEVICES CHECK …
 
-All is compared with ``jax.vmap`` of single rollouts, which knows of one device and of no chunks.
+Every result is compared with ``jax.vmap`` of single rollouts, which uses one device and no chunks.
 """
 
 import sys
@@ -35,7 +37,7 @@ STEPS = 12
 
 
 def scene() -> tuple[Model, State]:
-    """A ball thrown along a floor into another."""
+    """Build a scene in which a ball is thrown along a floor into another."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), material=Material(friction=0.4))
     for i in range(2):
@@ -47,18 +49,19 @@ def scene() -> tuple[Model, State]:
     return builder.build()
 
 
-def close(found: object, expected: object, tolerance: float = 1e-12) -> None:
-    for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+def close(actual: object, expected: object, tolerance: float = 1e-12) -> None:
+    for x, y in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=tolerance, atol=tolerance)
 
 
-def motion(found: tuple[State, Trajectory]) -> object:
-    """Without counts of iterations, which differ by what two programs round differently."""
-    return found[0], found[1].state, found[1].report.contacts
+def motion(outcome: tuple[State, Trajectory]) -> object:
+    """Return the final state, the recorded states and the numbers of contacts of a rollout.
+    Counts of iterations are left out: two programs differ in them, since they round differently."""
+    return outcome[0], outcome[1].state, outcome[1].report.contacts
 
 
 def thrown(state: State, copies: int) -> State:
-    """At different speeds."""
+    """Return copies of a state whose velocities are scaled by 0.5 to 2."""
     speed = jnp.linspace(0.5, 2.0, copies)
     return jax.vmap(lambda s: replace(state, velocity=s * state.velocity))(speed)
 
@@ -69,7 +72,8 @@ def rubbed(model: Model, friction: Array) -> Model:
 
 
 def states_and_models() -> None:
-    """More copies than a chunk has, with one array of the model for each; forces for all."""
+    """Check more copies than a chunk holds, each with its own state and one array of the model
+    of its own; the forces are the same for all."""
     copies = 130
     model, state = scene()
     models = rubbed(model, jnp.linspace(0.1, 0.9, copies))
@@ -77,50 +81,51 @@ def states_and_models() -> None:
     axes = jax.tree.map(lambda _: None, model)
     axes = replace(axes, shapes=replace(axes.shapes, friction=0))
     forces = jnp.zeros((STEPS, 3, 6)).at[:, 1, 1].set(0.5)
-    found = rollout_batch(models, states, STEPPER, STEPS, forces, model_axes=axes, every=4)
-    assert len(found[0].position.sharding.device_set) == jax.device_count()
-    assert found[1].state.position.shape == (copies, STEPS // 4, 3, 3)
+    outcome = rollout_batch(models, states, STEPPER, STEPS, forces, model_axes=axes, every=4)
+    assert len(outcome[0].position.sharding.device_set) == jax.device_count()
+    assert outcome[1].state.position.shape == (copies, STEPS // 4, 3, 3)
 
-    def one(model: Model, state: State) -> object:
+    def single_run(model: Model, state: State) -> object:
         return motion(rollout(model, state, STEPPER, STEPS, forces, every=4))
 
-    close(motion(found), jax.jit(jax.vmap(one, (axes, 0)))(models, states))
+    close(motion(outcome), jax.jit(jax.vmap(single_run, (axes, 0)))(models, states))
     compiled: list[str] = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda event, *_, **__: compiled.append(event)
     )
-    again = rollout_batch(models, found[0], STEPPER, STEPS, forces, model_axes=axes, every=4)
+    again = rollout_batch(models, outcome[0], STEPPER, STEPS, forces, model_axes=axes, every=4)
     assert "/jax/core/compile/backend_compile_duration" not in compiled
     close(again[0].time, np.full(copies, 2 * STEPS * STEPPER.h))
 
 
 def fewer_copies_than_devices() -> None:
-    """Each with its own forces, all from one state."""
+    """Check three copies that start from one state, each with its own forces."""
     model, state = scene()
     forces = jnp.asarray(np.random.default_rng(0).normal(size=(3, STEPS, 3, 6)))
-    found = rollout_batch(model, state, STEPPER, STEPS, forces)
+    outcome = rollout_batch(model, state, STEPPER, STEPS, forces)
     alone = jax.vmap(lambda f: rollout(model, state, STEPPER, STEPS, f))(forces)
-    close(motion(found), motion(alone))
+    close(motion(outcome), motion(alone))
 
 
 def steps_of_a_batch() -> None:
-    """One step of each copy, with a model of its own, by a function of one copy."""
+    """Check one step of each copy, with a model of its own, by a function written for one copy."""
     copies = 11
     model, state = scene()
     models = rubbed(model, jnp.linspace(0.1, 0.9, copies))
     axes = jax.tree.map(lambda _: None, model)
     axes = replace(axes, shapes=replace(axes.shapes, friction=0)), 0
 
-    def one(model: Model, state: State) -> object:
+    def single_step(model: Model, state: State) -> object:
         return STEPPER.step(model, state)[0]
 
-    both = [mapping(one, axes) for mapping in (chunked_vmap, jax.vmap)]
-    found, expected = (jax.jit(mapped)(models, thrown(state, copies)) for mapped in both)
-    close(found, expected)
+    both = [mapping(single_step, axes) for mapping in (chunked_vmap, jax.vmap)]
+    actual, expected = (jax.jit(mapped)(models, thrown(state, copies)) for mapped in both)
+    close(actual, expected)
 
 
 def gradients() -> None:
-    """By what each copy has and by what all share, of copies that do not divide."""
+    """Check gradients by the copies' own velocities and by the friction that all share. The
+    number of copies is prime, so that neither chunks nor several devices divide it."""
     copies = 131
     model, state = scene()
     states = thrown(state, copies)
@@ -139,14 +144,15 @@ def gradients() -> None:
         return jax.grad(loss, (0, 1))(jnp.array(0.4), states.velocity)
 
     gradient = jax.jit(gradient, static_argnums=0)
-    whole = gradient(plain)
-    assert all(float(jnp.linalg.norm(part)) > 1.0 for part in whole)
+    expected = gradient(plain)
+    assert all(float(jnp.linalg.norm(part)) > 1.0 for part in expected)
     # Another program rounds otherwise, which the solver's tolerance of 1e-10 m/s lets through.
-    close(gradient(many), whole, 1e-9)
+    close(gradient(many), expected, 1e-9)
 
 
 def room_for_contacts() -> None:
-    """It is that of the copy that needs most, not that of the first, which never lands."""
+    """Check that there is room for the contacts of the copy with most of them. The first copy
+    never lands."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     for i in range(3):

@@ -1,8 +1,8 @@
-"""A batch on the devices of several processes that jax.distributed connects.
+"""Check a batch on the devices of several processes that jax.distributed connects.
 
     python -m tests.dynamics.batch_on_processes PROCESS PROCESSES PORT
 
-Every process calls the same functions; each holds its part of the copies. What they find is
+Every process calls the same functions, and each holds its part of the copies. The results are
 compared with single rollouts on one device.
 """
 
@@ -28,14 +28,14 @@ def main(process: int, processes: int, port: int) -> None:
     model, state = scene()
     states = thrown(state, COPIES)
 
-    found = rollout_batch(model, states, STEPPER, STEPS, every=4)
-    assert len(found[0].position.sharding.device_set) == jax.device_count()
-    whole = multihost_utils.process_allgather(motion(found), tiled=True)
+    outcome = rollout_batch(model, states, STEPPER, STEPS, every=4)
+    assert len(outcome[0].position.sharding.device_set) == jax.device_count()
+    gathered = multihost_utils.process_allgather(motion(outcome), tiled=True)
 
     def alone(state: State) -> tuple[State, Trajectory]:
         return rollout(model, state, STEPPER, STEPS, every=4)
 
-    close(whole, motion(jax.jit(jax.vmap(alone))(states)))
+    close(gathered, motion(jax.jit(jax.vmap(alone))(states)))
 
     def loss(friction: jax.Array, states: State, run) -> jax.Array:
         final, _ = run(rubbed(model, friction), states)

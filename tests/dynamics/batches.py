@@ -1,9 +1,9 @@
-"""Large batches of a step and of its gradient, in a process of its own that may be ended.
+"""Run large batches of a step and of its gradient, in a process of its own that may be ended.
 
     python -m tests.dynamics.batches DEVICES SIZE …
 
-Balls of different speeds slide on a plane; each prints what it is about to run, so that whoever
-waits in vain sees for what. The answers are compared with v₀ − μ g h and its derivatives.
+Balls of different speeds slide on a plane. Each run is announced before it starts, so that the
+output shows which one hangs. The results are compared with v₀ − μ g h and its derivatives.
 """
 
 import sys
@@ -21,14 +21,20 @@ from jaxccp.model import Material, Plane, Sphere
 from jaxccp.scene import ModelBuilder
 
 REPEATS = 10
-"""Runs of each program: what waits for ever does not do so every time."""
+"""Number of runs of each program, since a deadlock does not occur in every run."""
 H, G = 1e-2, 9.81
 
 
-def moved(
+def speed_after_step(
     solver: str, friction: Float[Array, ""], speed: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Array]:
-    """Speed of a ball after a step [m/s], and the status of the solve."""
+    """Return the speed of a ball after a step [m/s] and the status of the solve.
+
+    Args:
+        solver: name of the solver in ``SOLVERS``
+        friction: coefficient of friction of ball and plane
+        speed: horizontal speed of the ball before the step [m/s]
+    """
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=0.5))
     builder.add_solid(Sphere(0.1), 1.0, Material(friction=0.5), position=(0, 0, 0.1))
@@ -44,30 +50,30 @@ def main(devices: int, sizes: list[int]) -> None:
     jax.config.update("jax_num_cpu_devices", devices)
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_disable_most_optimizations", True)
-    mesh, along = Mesh(np.array(jax.devices()), ("batch",)), PartitionSpec("batch")
+    mesh, spec = Mesh(np.array(jax.devices()), ("batch",)), PartitionSpec("batch")
     assert mesh.size == devices
 
-    def run(one, count: int) -> list[np.ndarray]:
+    def run(function, count: int) -> list[np.ndarray]:
         friction, speed = jnp.linspace(0.1, 0.9, count), jnp.linspace(1.0, 3.0, count)[::-1]
         # Loops begin with constants: what differs between devices is only known at their end.
-        each = jax.shard_map(
-            jax.vmap(one), mesh=mesh, in_specs=along, out_specs=along, check_vma=False
+        sharded = jax.shard_map(
+            jax.vmap(function), mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False
         )
-        program = jax.jit(each)
+        program = jax.jit(sharded)
         for _ in range(REPEATS):
-            found = jax.block_until_ready(jax.tree.leaves(program(friction, speed)))
-        return [np.asarray(part) for part in (friction, speed, *found)]
+            values = jax.block_until_ready(jax.tree.leaves(program(friction, speed)))
+        return [np.asarray(part) for part in (friction, speed, *values)]
 
     for count in sizes:
         for solver in ("newton", "auto", "admm"):
             print(f"{count} steps, {solver}", flush=True)
             friction, speed, after, status = run(
-                lambda mu, v, solver=solver: moved(solver, mu, v), count
+                lambda mu, v, solver=solver: speed_after_step(solver, mu, v), count
             )
             assert (status == Status.CONVERGED).all()
             np.testing.assert_allclose(after, speed - friction * G * H, atol=1e-6)
         print(f"{count} gradients", flush=True)
-        grad = jax.grad(lambda mu, v: moved("admm", mu, v)[0], argnums=(0, 1))
+        grad = jax.grad(lambda mu, v: speed_after_step("admm", mu, v)[0], argnums=(0, 1))
         _, _, by_friction, by_speed = run(grad, count)
         np.testing.assert_allclose(by_friction, -G * H, atol=1e-6)
         np.testing.assert_allclose(by_speed, 1.0, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Bodies of every kind and unequal inertia thrown at each other, in space and on a floor."""
+"""Throw bodies of every kind and unequal inertia at each other, in space and on a floor."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,7 +16,7 @@ from jaxccp.scene import ModelBuilder
 H = 1e-3
 STEPS = 500
 TOLERANCE = 1e-11
-"""The solver's [m/s]."""
+"""Tolerance of the solver [m/s]."""
 SOLIDS = (
     (Box((0.1, 0.06, 0.03)), 1.0),
     (Box((0.05, 0.08, 0.07), rounding=0.01), 3.0),
@@ -33,7 +33,7 @@ RING = 0.35
 
 @cache
 def scene() -> tuple[Model, State]:
-    """They fly inwards, tumbling; far below is a floor."""
+    """Build a ring of solids that fly inwards and tumble, far above a floor."""
     random = np.random.default_rng(7)
     builder = ModelBuilder(gravity=(0, 0, 0))
     floor = builder.add_fixed(position=(0, 0, -100), name="floor")
@@ -55,7 +55,7 @@ def scene() -> tuple[Model, State]:
 
 @dataclass(frozen=True)
 class Run:
-    """A rollout and its invariants: before and after every step."""
+    """A rollout and its invariants, which have one more entry than it has steps: the start's."""
 
     trajectory: Trajectory
     linear: np.ndarray
@@ -65,7 +65,7 @@ class Run:
 
 @cache
 def program(law: Law):
-    """Batched rollout with the invariants of the start and of every step."""
+    """Return a batched rollout that also gives the invariants of the start and of every step."""
     stepper = EulerImplicitLinearized(H, law, stop=Stop(TOLERANCE, max_iterations=5000))
 
     def run(model: Model, state: State):
@@ -86,7 +86,7 @@ LANES = ("collide", "bounce", "elastic", "apart", "pile")
 
 
 def lane(name: str) -> tuple[Model, State]:
-    """The scene's variants."""
+    """Return the variant of the scene that has the given name in ``LANES``."""
     model, state = scene()
     shapes, restitution = model.shapes, {"bounce": 0.5, "elastic": 1.0}.get(name, 0.0)
     friction = 0.0 if name == "elastic" else 0.4
@@ -106,7 +106,7 @@ def lane(name: str) -> tuple[Model, State]:
 
 @cache
 def runs(law: Law) -> dict[str, Run]:
-    """All of them in one batch."""
+    """Run all variants in ``LANES`` in one batch and return them by name."""
     batch = jax.tree.map(lambda *x: jnp.stack(x), *[lane(name) for name in LANES])
     trajectory, quantities = jax.device_get(program(law)(*batch))
     return {

@@ -1,4 +1,4 @@
-"""A tree of every kind of joint on a floating body, with all that acts along coordinates."""
+"""Build a tree of every kind of joint on a floating body, with every kind of force along axes."""
 
 from functools import cache
 
@@ -26,7 +26,8 @@ CONTROL = jnp.asarray([0.3, 0.5, -0.4])
 
 @cache
 def creature(gravity: float = 0.0, floating: bool = True) -> tuple[Model, State]:
-    """Five limbs on a trunk, bent and moving; on a hinge in the world unless it floats.
+    """Build five limbs on a trunk, bent and moving; the trunk is hinged to the world unless it
+    floats.
 
     Joints of the second arm are given from the hand inwards, so that a joint's first body hangs on
     its second.

@@ -1,4 +1,4 @@
-"""A box, a sphere and a capsule on one plane, each alone in the world: many runs, one program.
+"""Simulate a box, a sphere and a capsule on one plane, each on its own: many runs, one program.
 
 The three do not collide with each other, so that every lane of one batched rollout holds three
 independent experiments, and a law costs one compilation.
@@ -24,18 +24,18 @@ MASS = 0.8
 BODIES = ("box", "sphere", "capsule")
 BOX, SPHERE, CAPSULE = 1, 2, 3
 LYING = Rotation.from_rotvec([np.pi / 2, 0, 0])
-"""Turns the capsule's axis from z to y, across the way down the slopes here."""
+"""Rotation of the capsule's axis from z to y, across the direction down the slopes."""
 H = 1e-3
 STEPS = 1000
 EVERY = 10
 TOLERANCE = 1e-8
-"""The solver's, in float64 [m/s]."""
+"""Tolerance of the solver, in float64 [m/s]."""
 CAPSULE_SHAPE = Capsule(RADIUS, 0.08)
 
 
 @cache
 def scene() -> tuple[Model, State]:
-    """The three at rest on a level plane."""
+    """Build a box, a sphere and a capsule at rest on a level plane."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1e3, restitution=1.0))
     surface = Material(friction=0.5)
@@ -52,7 +52,8 @@ def scene() -> tuple[Model, State]:
 
 @dataclass(frozen=True)
 class Lane:
-    """One experiment; vectors in the plane's own frame, the same for all three bodies."""
+    """Settings of one experiment, the same for all three bodies; vectors are in the plane's
+    frame."""
 
     friction: float = 0.5
     restitution: float = 0.0
@@ -75,14 +76,14 @@ class Lane:
 
     def build(self) -> tuple[Model, State, np.ndarray]:
         model, state = scene()
-        turn = self.rotation
+        rotation = self.rotation
         gravity = np.array([0, 0, -self.gravity])
         if self.tilt_gravity:
-            gravity, turn = turn.inv().apply(gravity), Rotation.identity()
+            gravity, rotation = rotation.inv().apply(gravity), Rotation.identity()
         surfaces = ("friction", "restitution", "compliance", "damping")
         shapes = replace(
             model.shapes,
-            quaternion=model.shapes.quaternion.at[0].set(turn.as_quat(scalar_first=True)),
+            quaternion=model.shapes.quaternion.at[0].set(rotation.as_quat(scalar_first=True)),
             **{
                 name: getattr(model.shapes, name).at[1:].set(getattr(self, name))
                 for name in surfaces
@@ -91,21 +92,22 @@ class Lane:
         model = replace(model, gravity=jnp.asarray(gravity), shapes=shapes)
         free = np.array([[0], [1], [1], [1]])
         start = np.asarray(state.position) + free * [0, 0, self.height]
-        facing = turn * Rotation.from_quat(np.asarray(state.quaternion), scalar_first=True)
+        orientation = rotation * Rotation.from_quat(np.asarray(state.quaternion), scalar_first=True)
         state = replace(
             state,
-            position=jnp.asarray(turn.apply(start)),
-            quaternion=jnp.asarray(facing.as_quat(scalar_first=True)).at[0].set([1, 0, 0, 0]),
-            velocity=jnp.asarray(free * turn.apply(self.velocity)),
-            angular_velocity=jnp.asarray(free * turn.apply(self.spin)),
+            position=jnp.asarray(rotation.apply(start)),
+            quaternion=jnp.asarray(orientation.as_quat(scalar_first=True)).at[0].set([1, 0, 0, 0]),
+            velocity=jnp.asarray(free * rotation.apply(self.velocity)),
+            angular_velocity=jnp.asarray(free * rotation.apply(self.spin)),
         )
-        force = free * np.concatenate([turn.apply(self.force), np.zeros(3)])
+        force = free * np.concatenate([rotation.apply(self.force), np.zeros(3)])
         return model, state, force
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a lane did, in the plane's frame; time first, then bodies (the world is 0)."""
+    """The motion and the reports of a lane, in the plane's frame; time is the first axis, bodies
+    the second (body 0 is the world)."""
 
     time: np.ndarray
     position: np.ndarray
@@ -116,7 +118,7 @@ class Record:
 
 @cache
 def program(law: Law):
-    """Batched rollout of lanes under a law."""
+    """Return a batched rollout of lanes under a law."""
     stepper = EulerImplicitLinearized(H, law, stop=Stop(TOLERANCE, max_iterations=3000))
 
     def run(model: Model, state: State, force: jax.Array) -> Trajectory:
@@ -155,17 +157,21 @@ LANES = {
 
 @cache
 def records(law: Law) -> dict[str, Record]:
-    """What every lane of ``LANES`` does, in one batch."""
+    """Run every lane of ``LANES`` in one batch and return their records by name."""
     built = [lane.build() for lane in LANES.values()]
     batch = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(x) for x in leaves]), *built)
     trajectories = jax.device_get(program(law)(*batch))
-    found = {}
+    by_name = {}
     for i, (name, lane) in enumerate(LANES.items()):
-        one = jax.tree.map(lambda leaf, i=i: leaf[i], trajectories)
+        trajectory = jax.tree.map(lambda leaf, i=i: leaf[i], trajectories)
         back = Rotation.identity() if lane.tilt_gravity else lane.rotation.inv()
         position, velocity, spin = (
             back.apply(np.array(x).reshape(-1, 3)).reshape(x.shape)
-            for x in (one.state.position, one.state.velocity, one.state.angular_velocity)
+            for x in (
+                trajectory.state.position,
+                trajectory.state.velocity,
+                trajectory.state.angular_velocity,
+            )
         )
-        found[name] = Record(one.state.time, position, velocity, spin, one.report)
-    return found
+        by_name[name] = Record(trajectory.state.time, position, velocity, spin, trajectory.report)
+    return by_name

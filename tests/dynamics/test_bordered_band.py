@@ -1,4 +1,4 @@
-"""Systems of a chain and of a few unknowns that meet all, beside numpy's dense solver."""
+"""Test the solver for a chain and a few unknowns that couple to all, against a dense solver."""
 
 import jax
 import jax.numpy as jnp
@@ -8,16 +8,16 @@ import pytest
 from jaxccp.dynamics.second_order.bordered_band import BorderedBand
 
 
-@pytest.mark.parametrize("few", (0, 3))
+@pytest.mark.parametrize("border", (0, 3))
 @pytest.mark.parametrize(("chain", "reach"), ((99, 4), (120, 13)))
-def test_solves_as_the_dense_matrix_does(few: int, chain: int, reach: int) -> None:
-    rng = np.random.default_rng(few + chain)
-    matrix, b = rng.normal(size=(few + chain,) * 2), rng.normal(size=few + chain)
+def test_solves_as_the_dense_matrix_does(border: int, chain: int, reach: int) -> None:
+    rng = np.random.default_rng(border + chain)
+    matrix, b = rng.normal(size=(border + chain,) * 2), rng.normal(size=border + chain)
     place = np.arange(chain)
-    matrix[few:, few:] *= np.abs(place[:, None] - place) <= reach
-    met = (1, 2, 30, 57)
-    matrix[:few, few:] *= np.isin(place, met)
-    arrow = BorderedBand(few, chain, reach, met)
+    matrix[border:, border:] *= np.abs(place[:, None] - place) <= reach
+    columns = (1, 2, 30, 57)
+    matrix[:border, border:] *= np.isin(place, columns)
+    arrow = BorderedBand(border, chain, reach, columns)
     assert arrow.is_narrow
 
     @jax.jit

@@ -1,4 +1,4 @@
-"""Room for contacts: as much as a run needs, and no more."""
+"""Test that runs have room for as many contacts as they need, and no more."""
 
 import logging
 from dataclasses import replace
@@ -19,7 +19,7 @@ STEPPER = EulerImplicitLinearized(5e-3, stop=Stop(1e-9, 0.0, 2000))
 
 
 def pile(height: float, ball: str = "ball") -> tuple[Model, State]:
-    """Three boxes of different size, stacked with a gap below each; and a ball far away."""
+    """Build three boxes of different size, stacked with a gap below each, and a ball far away."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     z = height
@@ -32,7 +32,8 @@ def pile(height: float, ball: str = "ball") -> tuple[Model, State]:
 
 
 def test_a_run_takes_the_room_it_needs(caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing touches at first; later there are twelve contacts at once."""
+    """A run in which nothing touches at first has room for the twelve simultaneous contacts that
+    come later."""
     model, state = pile(0.05, "nothing is known of this model yet")
     assert slots(model.topology) > 4 * MIN_CAPACITY
     with caplog.at_level(logging.INFO, "jaxccp"):
@@ -55,8 +56,8 @@ def test_room_changes_nothing_but_the_cost() -> None:
 
 def test_a_batch_is_fitted_to_the_one_with_most_contacts() -> None:
     model, state = pile(0.0)
-    raised = replace(state, position=state.position.at[1:, 2].add(1.0))
-    states = jax.tree.map(lambda *s: jnp.stack(s), raised, state)
+    lifted = replace(state, position=state.position.at[1:, 2].add(1.0))
+    states = jax.tree.map(lambda *s: jnp.stack(s), lifted, state)
     assert fit_capacity(model, states, STEPPER, 5).topology.max_contacts == 16
 
 

@@ -1,4 +1,4 @@
-"""Invariants of bodies thrown at each other: momentum, angular momentum, energy."""
+"""Test invariants of bodies thrown at each other: momentum, angular momentum, energy."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,8 @@ def test_momentum_is_conserved(law: Law, name: str) -> None:
 @CONVEX_LAW_LONG
 @pytest.mark.parametrize("name", ["collide", "bounce", "elastic", "apart"])
 def test_angular_momentum_is_conserved(law: Law, name: str) -> None:
-    """About the world's origin, spin and orbit together, bodies tumbling all the while."""
+    """Angular momentum about the world's origin, spin and orbit together, is conserved while
+    bodies tumble."""
     angular = runs(law)[name].angular
     assert np.abs(angular - angular[0]).max() <= ROUNDING
 
@@ -35,9 +36,10 @@ def test_angular_momentum_is_conserved(law: Law, name: str) -> None:
 def test_momentum_survives_bounces_at_several_times_of_one_step(
     restitution: float, jointed: bool
 ) -> None:
-    """Three rough, spinning balls of unequal size meet: every pair bounces within one long step,
-    each at its own time of impact, so that a ball has moved on between its two bounces. It is the
-    same with a wheel at rest beside them, which puts all into reduced coordinates."""
+    """Three rough, spinning balls of unequal size that meet keep their momentum. Every pair
+    bounces within one long step, each at its own time of impact, so that a ball has moved on
+    between its two bounces. The same holds with a wheel at rest beside them, which puts the
+    model into reduced coordinates."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     rough = Material(friction=0.4, restitution=restitution)
     # Gaps of 2, 4 and 7 mm.
@@ -60,8 +62,8 @@ def test_momentum_survives_bounces_at_several_times_of_one_step(
     after, path = rollout(model, state, stepper, 6)
     assert path.report.contacts.max() == 3 and not np.any(path.report.solver.status)
     assert np.all(np.abs(after.velocity[1:4] - state.velocity[1:4]).max(axis=1) > 0.1)
-    for now, then in zip(momentum(model, after), momentum(model, state), strict=True):
-        np.testing.assert_allclose(now, then, atol=ROUNDING)
+    for final, initial in zip(momentum(model, after), momentum(model, state), strict=True):
+        np.testing.assert_allclose(final, initial, atol=ROUNDING)
 
 
 @CONVEX_LAW_LONG
@@ -75,9 +77,9 @@ def test_they_do_collide(law: Law) -> None:
 @CONVEX_LAW_LONG
 @pytest.mark.parametrize("name", ["collide", "pile"])
 def test_energy_never_grows_without_restitution(law: Law, name: str) -> None:
-    """Not by more per step than rounding and an impulse's error leave: the linearised
-    non-penetration takes energy out of every impact, and undoing what curvature lets penetrate
-    costs less than the impact gave."""
+    """Energy grows by no more per step than rounding and an impulse's error leave. The
+    linearised non-penetration takes energy out of every impact, and undoing what curvature lets
+    penetrate costs less than the impact gave."""
     energy = runs(law)[name].energy
     assert np.diff(energy).max() <= 1e-9 * np.abs(energy).max()
     assert energy[-1] < energy[0] - 1.0
@@ -85,7 +87,8 @@ def test_energy_never_grows_without_restitution(law: Law, name: str) -> None:
 
 @CONVEX_LAW_LONG
 def test_energy_survives_elastic_collisions(law: Law) -> None:
-    """e = 1 without friction, to first order in the step; e = 0.5 loses some."""
+    """Collisions with e = 1 without friction keep the energy to first order in the step; e = 0.5
+    loses some."""
     elastic, bounce = runs(law)["elastic"].energy, runs(law)["bounce"].energy
     np.testing.assert_allclose(elastic[-1], elastic[0], rtol=2e-3)
     assert bounce[-1] < 0.9 * bounce[0]
@@ -98,7 +101,7 @@ def test_energy_of_torque_free_tumbling_is_conserved() -> None:
 
 
 def test_tumbling_follows_eulers_equations() -> None:
-    """Against scipy's adaptive integrator, an error of second order in the step."""
+    """Tumbling agrees with scipy's adaptive integrator to an error of second order in the step."""
     _, state = scene()
     end = runs("ncp")["apart"].trajectory.state
     for i, (shape, mass) in enumerate(SOLIDS, start=FIRST):
@@ -113,12 +116,14 @@ def test_tumbling_follows_eulers_equations() -> None:
 
         first = np.concatenate([np.array(state.quaternion[i]), spin])
         exact = solve_ivp(turning, (0, STEPS * H), first, rtol=1e-11, atol=1e-12).y[:, -1]
-        turn = Rotation.from_quat(exact[:4], scalar_first=True)
-        found = Rotation.from_quat(np.array(end.quaternion[-1, i]), scalar_first=True)
+        orientation = Rotation.from_quat(exact[:4], scalar_first=True)
+        computed = Rotation.from_quat(np.array(end.quaternion[-1, i]), scalar_first=True)
         speed = float(np.linalg.norm(spin))
-        assert (turn.inv() * found).magnitude() <= speed * STEPS * H * (speed * H) ** 2
+        assert (orientation.inv() * computed).magnitude() <= speed * STEPS * H * (speed * H) ** 2
         np.testing.assert_allclose(
-            end.angular_velocity[-1, i], turn.apply(exact[4:]), atol=speed * (speed * H) ** 2 * 10
+            end.angular_velocity[-1, i],
+            orientation.apply(exact[4:]),
+            atol=speed * (speed * H) ** 2 * 10,
         )
 
 

@@ -1,5 +1,7 @@
-"""Maximal coordinates beside flexible bodies and in steps implicit in smooth contact: joints are
-cut into rows of a system with one mass matrix."""
+"""Test maximal coordinates where joints are cut into rows of a system with one mass matrix.
+
+These are models with flexible bodies, and steps that are implicit in smooth contact.
+"""
 
 from itertools import pairwise
 
@@ -43,9 +45,9 @@ HINGE = (0, 1, 0)
 
 
 def crane(rigid: bool):
-    """Two hinged arms with a limit, dry friction and a servo, from whose tip three masses on
-    springs hang, the lowest above a box that lies on the ground. As no contact has friction, rigid
-    bodies on tendons have the equations of the family."""
+    """Build two hinged arms with a limit, dry friction and a servo, from whose tip three masses
+    on springs hang, the lowest above a box that lies on the ground. As no contact has friction,
+    rigid bodies on tendons have the equations of the family."""
     builder, smooth = ModelBuilder(), Material(friction=0.0)
     builder.add_shape(0, Plane(), material=smooth)
     builder.add_solid(Box((0.5, 0.15, 0.1)), 2.0, smooth, position=(0.3, 0, 0.1))
@@ -56,15 +58,15 @@ def crane(rigid: bool):
     rough = Revolute(HINGE, friction=0.05, stiffness=0.5)
     builder.add_joint(rough, upper, lower, anchor=(0.3, 0, 0.6), name="elbow")
     builder.add_actuator(position_servo(4.0, 0.1, (-0.5, 0.5)), "elbow")
-    given = chain((0.5, 0, 0.6), 3, (0, 0, -0.16), damping=2.0)
+    family = chain((0.5, 0, 0.6), 3, (0, 0, -0.16), damping=2.0)
     if rigid:
-        bodies = [builder.add_body(0.2, (1e-4,) * 3, at) for at in np.asarray(given.position)]
-        for one, other in pairwise(bodies):
-            ends = [(one, (0, 0, 0)), (other, (0, 0, 0))]
-            rest = float(given.length)
+        bodies = [builder.add_body(0.2, (1e-4,) * 3, at) for at in np.asarray(family.position)]
+        for first, second in pairwise(bodies):
+            ends = [(first, (0, 0, 0)), (second, (0, 0, 0))]
+            rest = float(family.length)
             builder.add_tendon(TendonPath(ends, stiffness=400.0, damping=2.0, rest=rest))
     else:
-        bodies = builder.add_family(given)
+        bodies = builder.add_family(family)
     builder.add_shape(bodies[-1], Sphere(0.03), material=smooth)
     builder.add_joint(Spherical(), lower, bodies[0], anchor=(0.5, 0, 0.6))
     return builder.build(max_contacts=6)
@@ -81,11 +83,11 @@ def test_a_flexible_body_hangs_on_cut_joints_as_rigid_bodies_on_tendons_do(elimi
         assert path.report.contacts.max() >= 5
         assert np.all(path.report.solver.status == Status.CONVERGED)
         ends.append((final, path.report))
-    (one, report), (other, other_report) = ends
-    np.testing.assert_allclose(one.position, other.position, atol=1e-8)
-    np.testing.assert_allclose(one.velocity, other.velocity, atol=1e-6)
-    scale = np.abs(np.asarray(other_report.reactions)).max()
-    np.testing.assert_allclose(report.reactions, other_report.reactions, atol=1e-6 * scale)
+    (flexible, report), (reference, reference_report) = ends
+    np.testing.assert_allclose(flexible.position, reference.position, atol=1e-8)
+    np.testing.assert_allclose(flexible.velocity, reference.velocity, atol=1e-6)
+    scale = np.abs(np.asarray(reference_report.reactions)).max()
+    np.testing.assert_allclose(report.reactions, reference_report.reactions, atol=1e-6 * scale)
 
 
 def test_joints_of_a_flexible_body_are_closed_after_projection():
@@ -102,8 +104,8 @@ STIFFNESS, WEIGHT = 1e6, 9.81 * (2.0 + 1.0)
 
 
 def seesaw(spin: float = 0.0):
-    """A ball of smooth contact on a plane, in whose centre a bar is hinged that reaches to the
-    world's vertical slide at its other end."""
+    """Build a ball in smooth contact with a plane, and a bar that is hinged at the ball's
+    centre."""
     builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
     material = Material(friction=0.3, smooth=SmoothCoefficients(STIFFNESS, 20.0, STIFFNESS, 20.0))
     builder.add_shape(0, Plane(), material=material)
@@ -120,8 +122,8 @@ def implicit(h: float, coordinates: Coordinates, **settings) -> EulerImplicitLin
 
 
 def test_steps_implicit_in_smooth_contact_are_of_first_order_in_either_coordinates():
-    """Steps far longer than a vibration on the ground: the two coordinates differ by the error of
-    the step."""
+    """The two coordinates differ by the error of the step, for steps far longer than a vibration
+    on the ground."""
     model, state = seesaw(spin=3.0)
     differences = []
     for h in (4e-3, 2e-3, 1e-3):
@@ -139,18 +141,18 @@ def test_steps_implicit_in_smooth_contact_are_of_first_order_in_either_coordinat
 def test_a_linearised_step_on_cut_joints_has_the_derivative_of_differences():
     model, state = crane(rigid=False)
     stepper = EulerImplicitLinearized(H, coordinates="maximal", stop=STOP)
-    found = linearise(model, state, stepper=stepper)
-    count, step = found.A.shape[1], 1e-6
+    linearisation = linearise(model, state, stepper=stepper)
+    count, step = linearisation.A.shape[1], 1e-6
 
     @jax.jit
     @jax.vmap
     def after(change):
-        moved, _ = stepper.step(model, retract(model, state, change))
-        return difference(model, found.after, moved)
+        stepped, _ = stepper.step(model, retract(model, state, change))
+        return difference(model, linearisation.after, stepped)
 
     ends = after(np.concatenate([np.eye(count), -np.eye(count)]) * step)
     central = (ends[:count] - ends[count:]).T / (2 * step)
-    np.testing.assert_allclose(found.A, central, atol=1e-5 * np.abs(central).max())
+    np.testing.assert_allclose(linearisation.A, central, atol=1e-5 * np.abs(central).max())
 
 
 def test_the_descriptor_of_cut_joints_has_their_rows_and_gives_the_velocities_of_the_step():
@@ -173,12 +175,12 @@ def test_a_block_diagonal_mass_matrix_is_refused_where_joints_are_degrees_of_fre
     body = builder.add_body(1.0, (0.1,) * 3, (0.5, 0, 0))
     builder.add_joint(Revolute(HINGE), 0, body)
     model, state = builder.build()
-    apart = with_block_diagonal_mass(model)
-    assert with_block_diagonal_mass(apart) is apart
+    block_diagonal = with_block_diagonal_mass(model)
+    assert with_block_diagonal_mass(block_diagonal) is block_diagonal
     for call in (
-        lambda: HHT(H).step(apart, state),
-        lambda: accelerations(apart, state),
-        lambda: equilibrium(apart, state),
+        lambda: HHT(H).step(block_diagonal, state),
+        lambda: accelerations(block_diagonal, state),
+        lambda: equilibrium(block_diagonal, state),
     ):
         with pytest.raises(ValueError, match="block-diagonal mass matrix"):
             call()

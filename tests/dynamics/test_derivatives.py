@@ -1,9 +1,9 @@
-"""Derivatives through 100 steps against central differences in float64, in every contact regime.
+"""Test derivatives through 100 steps in every contact regime, against differences in float64.
 
 Three bodies on a plane, independent of each other, so that one differentiation in 33 parameters
 gives the derivatives of a box, a sphere and a capsule. Motions are chosen such that no impact
 moves to another step within the reach of the differences: a step map is smooth only in between.
-That it holds is checked: second- and fourth-order differences would disagree otherwise.
+The tests check that this holds: second- and fourth-order differences would disagree otherwise.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from tests.laws import CONVEX_LAW_LONG
 
 H = 2e-3
 STEPS = 100
-MOVES = {
+MOTIONS = {
     "flight": Lane(height=1.0, velocity=(0.5, -0.3, 0.4), spin=(2, -1, 3)),
     "stick": Lane(0.8, 0.3, tilt=(0, 0.3, 0), height=2e-4, velocity=(0.01, 0.02, -0.3)),
     "slide": Lane(0.2, 0.3, tilt=(0.1, 0.5, 0), height=2e-4, velocity=(1.5, 0.5, -0.3)),
@@ -35,9 +35,9 @@ HOVER = 0.2 * H * np.hypot(1.5, 0.5)
 """Gap h μ s at which a body slides under the convex law; from elsewhere it would hop first."""
 OF_LAW: dict[Law, dict[str, Lane]] = {
     # From the other start a contact stops sliding within reach of the differences.
-    "ncp": MOVES
-    | {"impact": replace(MOVES["impact"], velocity=(0.5, 0.3, -1.15), spin=(1.5, -1, 3))},
-    "ccp": MOVES | {"slide": replace(MOVES["slide"], height=HOVER, velocity=(1.5, 0.5, 0.0))},
+    "ncp": MOTIONS
+    | {"impact": replace(MOTIONS["impact"], velocity=(0.5, 0.3, -1.15), spin=(1.5, -1, 3))},
+    "ccp": MOTIONS | {"slide": replace(MOTIONS["slide"], height=HOVER, velocity=(1.5, 0.5, 0.0))},
 }
 STEP_LENGTHS = {
     "position": np.full(3, 5e-6),
@@ -53,14 +53,21 @@ STEP_LENGTHS = {
     "tilt": np.full(2, 2e-5),
     "height": np.array(5e-6),
 }
-"""Of the differences: m, rad, m/s, rad/s, N, N m; mass and inertia relative."""
+"""Step lengths of the differences: m, rad, m/s, rad/s, N, N m; mass and inertia relative."""
 NOISE = 2e-12
-"""What 100 solves to 1e-13 m/s leave open in the outcome; a difference divides it by its step."""
+"""Error that 100 solves to 1e-13 m/s leave in the outcome; a difference divides it by its step."""
 
 
 def perturbed(model: Model, state: State, by: dict) -> tuple[Model, State]:
-    """The same change to each of the three bodies; for ``size``: half extents of the box, radius
-    of sphere and capsule (first), half length of the capsule (last)."""
+    """Return the model and the state with the same changes made to each of the three bodies.
+
+    Args:
+        model: the box, the sphere and the capsule on their plane
+        state: their state
+        by: change of each parameter of ``STEP_LENGTHS``; its ``size`` holds half extents of the
+            box, of which the first also changes the radius of sphere and capsule, and the last the
+            half length of the capsule
+    """
     bodies, shapes = model.bodies, model.shapes
     a, b, c, d, e, f = by["inertia"]
     factor = jnp.eye(3) + jnp.array([[a, d, e], [d, b, f], [e, f, c]])
@@ -82,11 +89,11 @@ def perturbed(model: Model, state: State, by: dict) -> tuple[Model, State]:
         friction=shapes.friction.at[1:].add(by["friction"]),
         restitution=shapes.restitution.at[1:].add(by["restitution"]),
     )
-    turned = quaternion.multiply(quaternion.exp(by["rotation"])[None], state.quaternion[1:])
+    rotated = quaternion.multiply(quaternion.exp(by["rotation"])[None], state.quaternion[1:])
     state = replace(
         state,
         position=state.position.at[1:].add(by["position"]),
-        quaternion=state.quaternion.at[1:].set(turned),
+        quaternion=state.quaternion.at[1:].set(rotated),
         velocity=state.velocity.at[1:].add(by["velocity"]),
         angular_velocity=state.angular_velocity.at[1:].add(by["spin"]),
     )
@@ -98,7 +105,8 @@ NAMES = [name for name in sorted(STEP_LENGTHS) for _ in range(STEP_LENGTHS[name]
 
 
 def outcome(law: Law) -> Callable[[jax.Array, Model, State], jax.Array]:
-    """Final pose and twist [3 bodies x 13] as a function of the 33 parameters."""
+    """Return a function of the 33 parameters that gives the final pose and twist [3 bodies x
+    13]."""
     stop = Stop(atol=1e-13, max_iterations=250)
     stepper = EulerImplicitLinearized(H, law, stop=stop)
 
@@ -116,7 +124,7 @@ def outcome(law: Law) -> Callable[[jax.Array, Model, State], jax.Array]:
 
 @dataclass(frozen=True)
 class Derivatives:
-    """[parameters, bodies, 13] of one motion."""
+    """Derivatives [parameters, bodies, 13] of one motion, by reverse mode and by differences."""
 
     reverse: np.ndarray
     second: np.ndarray
@@ -125,7 +133,7 @@ class Derivatives:
 
 
 def motions(law: Law) -> tuple[Model, State]:
-    """All of them, as a batch."""
+    """Build the models and states of all motions of a law as a batch."""
     built = []
     for lane in OF_LAW[law].values():
         model, state, _ = lane.build()
@@ -136,54 +144,64 @@ def motions(law: Law) -> tuple[Model, State]:
 
 @cache
 def derivatives(law: Law) -> dict[str, Derivatives]:
-    """Of every motion, in two programs; one after the other, which takes less to trace and to
-    compile than a batch of batches."""
+    """Compute the derivatives of every motion, in two programs. Motions follow one another,
+    which takes less to trace and to compile than a batch of batches."""
     batch = motions(law)
     final, zero = outcome(law), jnp.zeros_like(SPREAD)
     offsets = jnp.concatenate([s * jnp.diag(SPREAD) for s in (-2, -1, 1, 2)])
     several = jax.vmap(final, (0, None, None))
     reverse = jax.lax.map(lambda motion: jax.jacrev(final)(zero, *motion), batch)
     values = jax.lax.map(lambda motion: several(offsets, *motion), batch)
-    values = values.reshape(len(MOVES), 4, len(SPREAD), -1)
-    far = (values[:, 3] - values[:, 0]) / (4 * SPREAD[:, None])
-    near = (values[:, 2] - values[:, 1]) / (2 * SPREAD[:, None])
-    fourth = (4 * near - far) / 3
-    shape = (len(MOVES), len(SPREAD), len(BODIES), 13)
+    values = values.reshape(len(MOTIONS), 4, len(SPREAD), -1)
+    wide = (values[:, 3] - values[:, 0]) / (4 * SPREAD[:, None])
+    narrow = (values[:, 2] - values[:, 1]) / (2 * SPREAD[:, None])
+    fourth = (4 * narrow - wide) / 3
+    shape = (len(MOTIONS), len(SPREAD), len(BODIES), 13)
     arrays = [np.swapaxes(np.asarray(reverse), 1, 2).reshape(shape)]
-    arrays += [np.asarray(x).reshape(shape) for x in (far, fourth)]
-    return {name: Derivatives(*(x[i] for x in arrays)) for i, name in enumerate(MOVES)}
+    arrays += [np.asarray(x).reshape(shape) for x in (wide, fourth)]
+    return {name: Derivatives(*(x[i] for x in arrays)) for i, name in enumerate(MOTIONS)}
 
 
 @cache
 def forward() -> np.ndarray:
-    """[motions, parameters, bodies, 13], under the law whose systems are not symmetric."""
-    found = jax.jit(jax.vmap(jax.jacfwd(outcome("ncp")), (None, 0, 0)))(
+    """Compute forward-mode derivatives [motions, parameters, bodies, 13] under the law whose
+    systems are not symmetric."""
+    jacobian = jax.jit(jax.vmap(jax.jacfwd(outcome("ncp")), (None, 0, 0)))(
         jnp.zeros_like(SPREAD), *motions("ncp")
     )
-    shape = (len(MOVES), len(SPREAD), len(BODIES), 13)
-    return np.swapaxes(np.asarray(found), 1, 2).reshape(shape)
+    shape = (len(MOTIONS), len(SPREAD), len(BODIES), 13)
+    return np.swapaxes(np.asarray(jacobian), 1, 2).reshape(shape)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("move", list(MOVES))
+@pytest.mark.parametrize("move", list(MOTIONS))
 def test_forward_equals_reverse(move: str) -> None:
-    found = forward()[list(MOVES).index(move)]
-    gap = np.abs(found - derivatives("ncp")[move].reverse).max()
-    assert gap <= 1e-10 * np.abs(found).max()
+    jacobian = forward()[list(MOTIONS).index(move)]
+    gap = np.abs(jacobian - derivatives("ncp")[move].reverse).max()
+    assert gap <= 1e-10 * np.abs(jacobian).max()
 
 
 @CONVEX_LAW_LONG
-@pytest.mark.parametrize("move", list(MOVES))
+@pytest.mark.parametrize("move", list(MOTIONS))
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("parameter", sorted(STEP_LENGTHS))
 def test_derivatives_against_central_differences(
     law: Law, move: str, body: str, parameter: str
 ) -> None:
-    """1e-6 of each column's largest entry, beyond what the solver's tolerance leaves in
-    a difference."""
-    found, columns = derivatives(law)[move], [name == parameter for name in NAMES]
+    """Derivatives agree with central differences to 1e-6 of each column's largest entry, beyond
+    what the solver's tolerance leaves in a difference.
+
+    Args:
+        law: contact law
+        move: name of the motion
+        body: name of the body
+        parameter: name of the parameter
+    """
+    computed, columns = derivatives(law)[move], [name == parameter for name in NAMES]
     index = BODIES.index(body)
-    exact, second, fourth = (x[columns, index] for x in (found.reverse, found.second, found.fourth))
+    exact, second, fourth = (
+        x[columns, index] for x in (computed.reverse, computed.second, computed.fourth)
+    )
     size = np.abs(fourth).max(axis=1)
     floor = NOISE / SPREAD[np.array(columns)]
     assert np.all(np.isfinite(exact))
@@ -194,6 +212,6 @@ def test_derivatives_against_central_differences(
 
 @CONVEX_LAW_LONG
 def test_derivatives_do_not_vanish(law: Law) -> None:
-    """Each parameter acts in some regime."""
+    """Each parameter affects the outcome in some regime."""
     largest = np.max([np.abs(d.fourth).max(axis=(1, 2)) for d in derivatives(law).values()], axis=0)
     assert np.all(largest > 1e-3)

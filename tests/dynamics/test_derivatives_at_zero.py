@@ -1,4 +1,4 @@
-"""Numbers that were zero when a model was built: they act, and have one-sided derivatives at 0."""
+"""Test numbers that were zero when a model was built: they act, with one-sided derivatives at 0."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ STEPPERS = {
 STEPS = 2
 CONTROL = jnp.array([0.5, 3.0, 2.0])
 ACTUATED = ("stiffness", "damping")
-ALONG = (
+AXIS_FIELDS = (
     "stiffness",
     "damping",
     "armature",
@@ -33,7 +33,7 @@ ALONG = (
     "damping_polynomial",
     "power_damping",
 )
-PATHS = (*(f"axes.{name}" for name in ALONG), *(f"actuators.{name}" for name in ACTUATED))
+PATHS = (*(f"axes.{name}" for name in AXIS_FIELDS), *(f"actuators.{name}" for name in ACTUATED))
 
 
 def changed(model: Model, path: str, change: Array) -> Model:
@@ -48,8 +48,9 @@ def number(model: Model, path: str) -> Array:
 
 
 def arm() -> tuple[Model, State]:
-    """A hinge, a slide on it and a tendon of both, each with a motor; the first has no limit of
-    force, the second's is far, and the third is at its own. Nothing else acts along them."""
+    """Build a hinge, a slide on it and a tendon of both, each with a motor. The first motor has
+    no force limit, the second's is far, and the third is at its own. Nothing else acts along
+    them."""
     builder = jaxccp.ModelBuilder(gravity=(0.3, 0.0, -9.81))
     upper = builder.add_body(1.0, (0.1, 0.12, 0.13), (0.3, 0, 0))
     lower = builder.add_body(0.7, (0.05, 0.06, 0.07), (0.7, 0, 0))
@@ -71,18 +72,25 @@ def arm() -> tuple[Model, State]:
 
 @dataclass
 class Motion:
-    """How the arm moves as its numbers change; compiled once, with its derivative."""
+    """The arm's motion as a function of the numbers in ``PATHS``, compiled once with its
+    derivative."""
 
     stepper: Stepper
 
     @cached_property
     def entries(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Path and index of each number."""
+        """Path and index of each number of the arm in ``PATHS``."""
         shapes = {path: np.shape(number(arm()[0], path)) for path in PATHS}
         return [(path, i) for path, shape in shapes.items() for i in np.ndindex(*shape)]
 
     def after(self, model: Model, state: State, x: Float[Array, " n"]) -> Float[Array, " 4"]:
-        """Coordinates and rates after some steps, once ``x`` is added to the numbers."""
+        """Return coordinates and rates after ``STEPS`` steps.
+
+        Args:
+            model: the arm
+            state: state at the start
+            x: additions to the numbers of ``entries``
+        """
         for k, (path, index) in enumerate(self.entries):
             change = jnp.zeros_like(number(model, path)).at[index].set(x[k])
             model = changed(model, path, change)
@@ -92,15 +100,16 @@ class Motion:
         return jnp.concatenate([motion.coordinate, motion.rate])
 
     @cached_property
-    def along(self) -> Callable[[Array, Array], tuple[Array, Array]]:
-        """Motions at points x, and their derivatives in directions."""
+    def values_and_slopes(self) -> Callable[[Array, Array], tuple[Array, Array]]:
+        """Compiled function of points x and directions that gives the motions and their
+        directional derivatives."""
         model, state = arm()
         model = with_structure(model, dict.fromkeys(PATHS))
 
-        def one(both: tuple[Array, Array]) -> tuple[Array, Array]:
+        def directional(both: tuple[Array, Array]) -> tuple[Array, Array]:
             return jax.jvp(lambda x: self.after(model, state, x), both[:1], both[1:])
 
-        return jax.jit(lambda xs, ways: jax.lax.map(one, (xs, ways)))
+        return jax.jit(lambda xs, directions: jax.lax.map(directional, (xs, directions)))
 
 
 @pytest.fixture(
@@ -115,11 +124,11 @@ def test_one_sided(motion: Motion) -> None:
     count = len(motion.entries)
     every, none = jnp.eye(count), jnp.zeros((count, count))
     size = 1e-5
-    values, slopes = motion.along(
+    values, slopes = motion.values_and_slopes(
         jnp.concatenate([none, size * every, 2 * size * every]), jnp.tile(every, (3, 1))
     )
-    start, near, far = np.split(np.asarray(values), 3)
-    expected = (4 * near - 3 * start - far) / (2 * size)
+    start, at_size, at_double = np.split(np.asarray(values), 3)
+    expected = (4 * at_size - 3 * start - at_double) / (2 * size)
     np.testing.assert_allclose(slopes[:count], expected, rtol=1e-5, atol=2e-7)
     sizes = dict(zip(motion.entries, np.abs(expected).max(axis=1), strict=True))
     # The third motor is at its limit, in which neither spring nor damper shows.
@@ -132,7 +141,7 @@ def test_central(motion: Motion) -> None:
     point = np.random.default_rng(0).uniform(0.1, 0.3, count)
     every, size = jnp.eye(count), 1e-5
     points = np.concatenate([point + 0 * every, point + size * every, point - size * every])
-    values, slopes = motion.along(jnp.asarray(points), jnp.tile(every, (3, 1)))
+    values, slopes = motion.values_and_slopes(jnp.asarray(points), jnp.tile(every, (3, 1)))
     _, ahead, behind = np.split(np.asarray(values), 3)
     expected = (ahead - behind) / (2 * size)
     np.testing.assert_allclose(slopes[:count], expected, rtol=1e-5, atol=2e-7)
@@ -143,8 +152,10 @@ def test_structure_alone_changes_nothing(motion: Motion) -> None:
     count = len(motion.entries)
     none = jnp.zeros((1, count))
     bare = jax.jit(lambda x: motion.after(model, state, x))(none[0])
-    known, _ = motion.along(jnp.zeros((3 * count, count)), jnp.zeros((3 * count, count)))
-    np.testing.assert_allclose(known[0], bare, atol=1e-12)
+    structured, _ = motion.values_and_slopes(
+        jnp.zeros((3 * count, count)), jnp.zeros((3 * count, count))
+    )
+    np.testing.assert_allclose(structured[0], bare, atol=1e-12)
 
 
 ROLLING, BOUNCING = "shapes.rolling", "shapes.restitution"
@@ -166,22 +177,22 @@ def test_ball_on_ground(path: str) -> None:
     model, state = builder.build()
     model = with_structure(model, {path: None})
 
-    def one(both: tuple[Array, Array]) -> tuple[Array, Array]:
-        def moved(x: Array) -> Array:
-            there = changed(model, path, x)
-            final, _ = jaxccp.rollout(there, state, STEPPERS["reduced"], STEPS)
+    def directional(both: tuple[Array, Array]) -> tuple[Array, Array]:
+        def final_motion(x: Array) -> Array:
+            varied = changed(model, path, x)
+            final, _ = jaxccp.rollout(varied, state, STEPPERS["reduced"], STEPS)
             return jnp.concatenate([final.position[1], final.twist[1]])
 
-        return jax.jvp(moved, both[:1], both[1:])
+        return jax.jvp(final_motion, both[:1], both[1:])
 
     width = np.shape(number(model, path))[1:]
     every = jnp.eye(int(np.prod(width))).reshape(-1, 1, *width) + jnp.zeros((1, 2, *width))
     points = jnp.concatenate([0 * every, size * every, 2 * size * every])
-    values, slopes = jax.jit(lambda *both: jax.lax.map(one, both))(
+    values, slopes = jax.jit(lambda *both: jax.lax.map(directional, both))(
         points, jnp.tile(every, (3, *every.ndim * [1])[: every.ndim])
     )
-    start, near, far = np.split(np.asarray(values), 3)
-    expected = (4 * near - 3 * start - far) / (2 * size)
+    start, at_size, at_double = np.split(np.asarray(values), 3)
+    expected = (4 * at_size - 3 * start - at_double) / (2 * size)
     assert np.abs(expected).max() > 1e-3
     np.testing.assert_allclose(
         slopes[: len(every)], expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max()
@@ -189,7 +200,8 @@ def test_ball_on_ground(path: str) -> None:
 
 
 def test_limits_that_were_infinite() -> None:
-    """With rows for them a mass falls as without; a limit put in their place stops it."""
+    """A mass with rows for infinite limits falls as one without such rows, and a finite limit
+    put in their place stops it."""
     builder = jaxccp.ModelBuilder()
     body = builder.add_body(1.0, (0.1, 0.1, 0.1), (0, 0, 0))
     builder.add_joint(jaxccp.Prismatic((0, 0, 1)), 0, body, name="z")

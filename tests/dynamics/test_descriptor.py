@@ -1,4 +1,4 @@
-"""The blocks of a step against matrices written out in numpy; K/R/M blocks against mechanics."""
+"""Test the blocks of a step against matrices in numpy, and K/R/M blocks against mechanics."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -25,8 +25,9 @@ H = 2e-3
 def step() -> tuple[
     Model, State, Contacts, StepSystem, Descriptor, Problem, np.ndarray, np.ndarray
 ]:
-    """Two free bodies and two fixed ones at contacts made up, one of them soft, one slot not in
-    use. What is known of the step, and the velocities after some impulses by both ways."""
+    """Return the model, state, contacts and systems of a step, and velocities after some
+    impulses, computed in two ways. Two free bodies and two fixed ones have made-up contacts, one
+    of them soft, and one slot is not in use."""
     rng = np.random.default_rng(0)
     builder = ModelBuilder()
     velocity, spin = (1.0, -0.5, 0.2), (0.3, 0.5, -2.0)
@@ -69,15 +70,15 @@ def step() -> tuple[
         assert system.free_bodies is not None and system.free_bodies.delassus is not None
         lam = jnp.sin(jnp.arange(descriptor.cones.rows, dtype=system.problem.r.dtype))
         problem, delassus = descriptor.problem(), system.free_bodies.delassus.dense()
-        ways = jnp.stack([system.after(lam).twist, descriptor.velocities(lam)])
+        velocities = jnp.stack([system.after(lam).twist, descriptor.velocities(lam)])
         forms = jnp.stack([delassus, problem.delassus.dense()])
-        return system, descriptor, problem, forms, ways
+        return system, descriptor, problem, forms, velocities
 
     return model, state, contacts, *run(state)
 
 
 def by_hand() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """H, J of the live contacts and f over the free bodies, from the mechanics alone."""
+    """Return H, J of the live contacts and f over the free bodies, from the mechanics alone."""
     model, state, contacts, *_ = (jax.tree.map(np.asarray, x) for x in step())
     free = (1, 3)
     inertia = [Rotation.from_quat(state.quaternion[b], scalar_first=True).as_matrix() for b in free]
@@ -115,21 +116,28 @@ def test_blocks_of_a_step_are_those_of_the_mechanics() -> None:
 
 
 def test_schur_complement_is_the_matrix_free_problem() -> None:
-    _, _, _, system, descriptor, problem, forms, ways = step()
-    whole = matrices(descriptor)
-    h, j = whole.h.toarray(), whole.j.toarray()
-    schur = j @ np.linalg.solve(h, j.T) + np.diag(whole.e)
+    _, _, _, system, descriptor, problem, forms, velocities = step()
+    blocks = matrices(descriptor)
+    h, j = blocks.h.toarray(), blocks.j.toarray()
+    schur = j @ np.linalg.solve(h, j.T) + np.diag(blocks.e)
     for form in forms:
         np.testing.assert_allclose(form, schur, atol=1e-12)
     np.testing.assert_allclose(problem.r, system.problem.r, atol=1e-12)
-    np.testing.assert_allclose(*ways, atol=1e-10)
+    np.testing.assert_allclose(*velocities, atol=1e-10)
 
 
 def random_descriptor(seed: int, scalars: int, contacts: int) -> Descriptor:
-    """Five bodies, the first and third fixed, three K/R/M blocks, one of them on the world."""
+    """Return the descriptor of five bodies, of which the first and the third are fixed, with three
+    K/R/M blocks, one of them on the world.
+
+    Args:
+        seed: seed of the random numbers
+        scalars: number of scalar rows
+        contacts: number of contacts, of three rows each
+    """
     rng = np.random.default_rng(seed)
     free = (False, True, False, True, True)
-    moves = np.repeat(free, 6)
+    free_components = np.repeat(free, 6)
 
     def spd(*shape: int) -> np.ndarray:
         half = rng.normal(size=shape)
@@ -138,13 +146,13 @@ def random_descriptor(seed: int, scalars: int, contacts: int) -> Descriptor:
     mass = spd(5, 6, 6) + np.eye(6)
     mass[[0, 2]] = np.eye(6)
     pairs = np.array([[1, 3], [0, 4], [4, 3]])
-    mask = moves.reshape(5, 6)[pairs].reshape(3, 12)
+    mask = free_components.reshape(5, 6)[pairs].reshape(3, 12)
     coupling = spd(3, 12, 12) * mask[:, :, None] * mask[:, None, :]
     bodies = np.array([rng.choice(5, 2, replace=False) for _ in range(scalars + contacts)], int)
     bodies = bodies.reshape(-1, 2)
     rows = rng.normal(size=(scalars + 3 * contacts, 2, 6))
-    touched = np.concatenate([bodies[:scalars], np.repeat(bodies[scalars:], 3, axis=0)])
-    rows *= np.asarray(free)[touched][:, :, None]
+    row_bodies = np.concatenate([bodies[:scalars], np.repeat(bodies[scalars:], 3, axis=0)])
+    rows *= np.asarray(free)[row_bodies][:, :, None]
     n = len(rows)
     jacobian = BodyDelassus(
         jnp.asarray(rows[:scalars].reshape(-1, 12)),
@@ -162,14 +170,14 @@ def random_descriptor(seed: int, scalars: int, contacts: int) -> Descriptor:
 
 
 def with_coupling(descriptor: Descriptor, factor: float) -> Descriptor:
-    """The same with its K/R/M blocks multiplied by a factor."""
+    """Return the descriptor with its K/R/M blocks multiplied by a factor."""
     mass = descriptor.mass
     assert isinstance(mass, BodyMassMatrix)
     return replace(descriptor, mass=replace(mass, coupling=factor * mass.coupling))
 
 
 def dense(descriptor: Descriptor[BodyDelassus]) -> tuple[np.ndarray, np.ndarray]:
-    """Z and d over the free bodies 1, 3 and 4, row by row in numpy."""
+    """Return Z and d over the free bodies 1, 3 and 4, built row by row in numpy."""
     descriptor = jax.tree.map(np.asarray, descriptor)
     mass = descriptor.mass
     assert isinstance(mass, BodyMassMatrix)
@@ -200,7 +208,8 @@ def dense(descriptor: Descriptor[BodyDelassus]) -> tuple[np.ndarray, np.ndarray]
 
 @cache
 def mixed() -> tuple[Descriptor, np.ndarray, tuple]:
-    """Rows of all kinds, a vector of unknowns x, and what is made of both."""
+    """Return a descriptor with rows of all kinds, a vector of unknowns x, and the results of the
+    descriptor's operations on x."""
     descriptor = random_descriptor(0, 2, 3)
     x = np.random.default_rng(1).normal(size=descriptor.mass.variables + descriptor.cones.rows)
 
@@ -228,7 +237,8 @@ def test_the_assembled_system_and_its_product() -> None:
 
 
 def test_equalities_solved_as_one_linear_system() -> None:
-    """Z x = d by numpy gives what CG finds by the Schur complement, bodies coupled or not."""
+    """Solving Z x = d by numpy gives what CG finds by the Schur complement, with bodies coupled
+    or not."""
     descriptor = random_descriptor(2, 7, 0)
 
     @jax.jit
@@ -254,8 +264,8 @@ def test_coupled_operator_is_one_matrix_in_every_form() -> None:
     np.testing.assert_allclose(diagonal, np.diag(n), atol=1e-12)
     np.testing.assert_allclose(scalars, np.diag(n)[:2], atol=1e-12)
     for c in range(3):
-        own = slice(2 + 3 * c, 5 + 3 * c)
-        np.testing.assert_allclose(blocks[c], n[own, own], atol=1e-12)
+        indices = slice(2 + 3 * c, 5 + 3 * c)
+        np.testing.assert_allclose(blocks[c], n[indices, indices], atol=1e-12)
     np.testing.assert_allclose(applied, n @ x[18:], atol=1e-12)
 
 
@@ -280,7 +290,7 @@ LOWER, UPPER = 3.0, 2.0
 
 
 def bushing(stiffness: jax.Array | float) -> KRMBlocks:
-    """Between the two balls, along all three axes."""
+    """Return a spring and a damper between the two balls, along all three axes."""
     axes = np.zeros((12, 12))
     axes[:3, :3] = axes[6:9, 6:9] = np.eye(3)
     axes[:3, 6:9] = axes[6:9, :3] = -np.eye(3)
@@ -289,8 +299,8 @@ def bushing(stiffness: jax.Array | float) -> KRMBlocks:
 
 
 def test_a_bushing_between_bodies_is_implicit_and_differentiable() -> None:
-    """A ball on the floor carries another by a spring, now 2 mm too short, and a damper: the upper
-    one takes an implicit Euler step of its spring.
+    """A ball on the floor carries another by a damper and a spring, which is 2 mm too short at the
+    start. The upper ball takes an implicit Euler step of its spring.
 
     (m + h r + h² k) v⁺ = m (v − h g) − h k x, and the floor carries the rest of the momentum.
     """
@@ -299,15 +309,15 @@ def test_a_bushing_between_bodies_is_implicit_and_differentiable() -> None:
     builder.add_solid(Sphere(0.1), LOWER, position=(0, 0, 0.1))
     builder.add_solid(Sphere(0.1), UPPER, position=(0, 0, 0.5), velocity=(0, 0, -0.3))
     model, state = builder.build(max_contacts=1)
-    apart, push = with_block_diagonal_mass(model), STIFFNESS * STRETCH
+    block_diagonal, spring_force = with_block_diagonal_mass(model), STIFFNESS * STRETCH
     force = np.zeros((3, 6))
-    force[1:, 2] = push, -push
+    force[1:, 2] = spring_force, -spring_force
 
     @jax.jit
     @partial(jax.value_and_grad, has_aux=True)
     def run(stiffness: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
         contacts = detect(model, state)
-        system, _ = assemble_system(apart, state, contacts, H, jnp.asarray(force))
+        system, _ = assemble_system(block_diagonal, state, contacts, H, jnp.asarray(force))
         descriptor = describe(model, system, bushing(stiffness), (H * H, H, 1.0))
         lam = solve(descriptor.problem(), stop=Stop(atol=1e-12)).lam
         after = descriptor.velocities(lam)

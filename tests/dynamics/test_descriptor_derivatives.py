@@ -1,4 +1,4 @@
-"""Derivatives of the blocks of a step in reduced coordinates, beside central differences."""
+"""Test derivatives of a step's blocks in reduced coordinates against central differences."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,8 +19,8 @@ HINGE = Revolute((0.0, 1.0, 0.0))
 
 
 def blocks(mass: jax.Array) -> dict[str, jax.Array]:
-    """Matrices and products of the blocks of a double pendulum whose end touches a plane, for a
-    mass of the second link [kg]."""
+    """Return matrices and products of the blocks of a double pendulum whose end touches a plane,
+    for a mass of the second link [kg]."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), (0, 0, -0.55))
     first = builder.add_body(1.0, (0.1,) * 3, (0.5, 0, 0))
@@ -48,10 +48,10 @@ def blocks(mass: jax.Array) -> dict[str, jax.Array]:
 @pytest.mark.parametrize("differentiate", [jax.jacfwd, jax.jacrev])
 def test_blocks_can_be_differentiated(differentiate: Callable) -> None:
     mass = jnp.asarray(0.7)
-    found = jax.jit(differentiate(blocks))(mass)
+    slopes = jax.jit(differentiate(blocks))(mass)
     run = jax.jit(blocks)
     above, below = run(mass + STEP), run(mass - STEP)
-    for name, slope in found.items():
-        wanted = (above[name] - below[name]) / (2 * STEP)
-        assert np.abs(wanted).max() > 1e-3
-        np.testing.assert_allclose(slope, wanted, atol=1e-7, err_msg=name)
+    for name, slope in slopes.items():
+        central = (above[name] - below[name]) / (2 * STEP)
+        assert np.abs(central).max() > 1e-3
+        np.testing.assert_allclose(slope, central, atol=1e-7, err_msg=name)

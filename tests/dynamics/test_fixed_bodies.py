@@ -1,4 +1,4 @@
-"""Contacts with fixed bodies alone have rows of the moving body only, and the same motion."""
+"""Test that contacts with fixed bodies alone have rows of one body only, and the same motion."""
 
 from itertools import combinations
 
@@ -22,9 +22,15 @@ from jaxccp.dynamics import Stepper
 STOP = Stop(1e-12, max_iterations=5000)
 
 
-def path(stepper: Stepper, restitution: float, beside: bool) -> np.ndarray:
-    """A floating arm of three links with balls at their ends falls on a plane; beside it, or not,
-    are two balls that could touch each other."""
+def path(stepper: Stepper, restitution: float, with_pair: bool) -> np.ndarray:
+    """Return the motion of a floating arm of three links, with balls at their ends, that falls on a
+    plane: position, velocity and angular velocity of each link [steps, 3, 9].
+
+    Args:
+        stepper: time stepper
+        restitution: coefficient of restitution of plane and arm
+        with_pair: whether two more balls are there, which could touch each other
+    """
     builder = ModelBuilder()
     surface = Material(friction=0.5, restitution=restitution)
     builder.add_shape(0, Plane(), material=surface)
@@ -33,13 +39,13 @@ def path(stepper: Stepper, restitution: float, beside: bool) -> np.ndarray:
         builder.add_shape(link, Sphere(0.05), (0.2, 0, 0), material=surface)
         if x:
             builder.add_joint(Revolute((0, 1, 0.2)), link - 1, link, (x - 0.25, 0, 0.15 + 0.1 * x))
-    if beside:
+    if with_pair:
         links += [builder.add_solid(Sphere(0.1), 1.0, position=(x, 5, 90)) for x in (0, 9)]
-    for other, one in combinations(links, 2):
-        if one <= 3 or other <= 3:
-            builder.exclude(one, other)
+    for second, first in combinations(links, 2):
+        if first <= 3 or second <= 3:
+            builder.exclude(first, second)
     model, state = builder.build()
-    assert model.topology.first_bodies_fixed != beside
+    assert model.topology.first_bodies_fixed != with_pair
     steps = jax.jit(lambda state: rollout(model, state, stepper, 150)[1])(state)
     assert steps.report.contacts.sum() > 20, "it hardly touches the plane"
     states = steps.state
@@ -49,11 +55,11 @@ def path(stepper: Stepper, restitution: float, beside: bool) -> np.ndarray:
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_the_motion_is_the_same_as_beside_bodies_that_could_touch(restitution: float) -> None:
     stepper = EulerImplicitLinearized(2e-3, stop=STOP)
-    alone, beside = (path(stepper, restitution, other) for other in (False, True))
-    np.testing.assert_allclose(alone, beside, atol=1e-9)
+    alone, accompanied = (path(stepper, restitution, with_pair) for with_pair in (False, True))
+    np.testing.assert_allclose(alone, accompanied, atol=1e-9)
 
 
 def test_so_is_that_of_second_order() -> None:
     stepper = HHT(4e-3, stop=STOP)
-    alone, beside = (path(stepper, 0.0, other) for other in (False, True))
-    np.testing.assert_allclose(alone, beside, atol=1e-7)
+    alone, accompanied = (path(stepper, 0.0, with_pair) for with_pair in (False, True))
+    np.testing.assert_allclose(alone, accompanied, atol=1e-7)

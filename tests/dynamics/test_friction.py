@@ -1,4 +1,4 @@
-"""Coulomb friction on a plane against the textbook: sliding, sticking, rolling, both laws."""
+"""Test Coulomb friction on a plane against the textbook: sliding, sticking, rolling, both laws."""
 
 import numpy as np
 import pytest
@@ -27,11 +27,11 @@ BOTH_LAWS = pytest.mark.parametrize("law", ["ccp", "ncp"])
 
 
 def downhill(name: str) -> tuple[np.ndarray, float]:
-    """Unit vector down the slope, in the plane, and the slope's angle."""
+    """Return the unit vector down the slope, in the plane, and the slope's angle."""
     lane = LANES[name]
     gravity = lane.rotation.inv().apply([0.0, 0.0, -1.0])
-    along = gravity * [1, 1, 0]
-    return along / np.linalg.norm(along), float(np.arcsin(np.linalg.norm(along)))
+    direction = gravity * [1, 1, 0]
+    return direction / np.linalg.norm(direction), float(np.arcsin(np.linalg.norm(direction)))
 
 
 @BOTH_LAWS
@@ -47,13 +47,14 @@ def test_every_step_meets_its_law(law: Law, name: str) -> None:
 @BOTH_LAWS
 @pytest.mark.parametrize("name", ["slope", "slope by gravity", "oblique slope"])
 def test_sliding_acceleration(law: Law, name: str) -> None:
-    """g (sin θ − μ cos θ); the convex law hovers while it accelerates, which costs it h a."""
+    """A sliding box accelerates by g (sin θ − μ cos θ). The convex law hovers while it
+    accelerates, which costs it h a."""
     record = records(law)[name]
-    along, theta = downhill(name)
+    direction, theta = downhill(name)
     expected = G * (np.sin(theta) - MU * np.cos(theta))
     speed = record.velocity[:, BOX]
     acceleration = (speed[-1] - speed[9]) / (record.time[-1] - record.time[9])
-    error = acceleration - expected * along
+    error = acceleration - expected * direction
     assert np.abs(error[:2]).max() <= (1e-3 if law == "ccp" else 1e-6)
     assert np.abs(record.spin[:, BOX]).max() < 1e-4
 
@@ -61,7 +62,8 @@ def test_sliding_acceleration(law: Law, name: str) -> None:
 @BOTH_LAWS
 @pytest.mark.parametrize("name", ["hold", "barely hold", "barely hold by gravity"])
 def test_sticking_does_not_creep(law: Law, name: str) -> None:
-    """0.5 and 0.99 tan φ for a second: mean speed below the solver's tolerance."""
+    """A box on slopes of 0.5 and 0.99 tan φ has a mean speed below the solver's tolerance for a
+    second."""
     position = records(law)[name].position[:, BOX]
     assert np.linalg.norm(position[-1] - [0, 0, HALF]) <= TOLERANCE
     assert np.linalg.norm(position - position[-1], axis=1).max() <= TOLERANCE
@@ -71,21 +73,29 @@ def test_sticking_does_not_creep(law: Law, name: str) -> None:
 @pytest.mark.parametrize("name", ["slope", "slope by gravity", "oblique slope"])
 @pytest.mark.parametrize("body", [SPHERE, CAPSULE])
 def test_rolling_acceleration(law: Law, name: str, body: int) -> None:
-    """g sin θ / (1 + I/(m r²)): 5/7 g sin θ for the ball, and no slip."""
+    """A body that rolls without slip accelerates by g sin θ / (1 + I/(m r²)): 5/7 g sin θ for the
+    ball.
+
+    Args:
+        law: contact law
+        name: name of the lane
+        body: index of the body
+    """
     if body == CAPSULE and name == "oblique slope":
         pytest.skip("a capsule turns on a slope that is not across its axis")
-    along, theta = downhill(name)
+    direction, theta = downhill(name)
     moment = 0.4 * MASS * RADIUS**2 if body == SPHERE else CAPSULE_SHAPE.inertia(MASS)[2, 2]
     expected = G * np.sin(theta) / (1 + moment / (MASS * RADIUS**2))
     record = records(law)[name]
     velocity, spin = record.velocity[-1, body], record.spin[-1, body]
-    np.testing.assert_allclose(velocity, expected * record.time[-1] * along, atol=1e-6)
+    np.testing.assert_allclose(velocity, expected * record.time[-1] * direction, atol=1e-6)
     np.testing.assert_allclose(velocity + np.cross(spin, [0, 0, -RADIUS]), 0, atol=10 * TOLERANCE)
 
 
 @BOTH_LAWS
 def test_slipping_ball(law: Law) -> None:
-    """Too little friction to roll: v̇ = g (sin θ − μ cos θ), ω̇ = 5/2 μ g cos θ / r."""
+    """A ball with too little friction to roll has v̇ = g (sin θ − μ cos θ) and ω̇ = 5/2 μ g cos
+    θ / r."""
     record, mu = records(law)["slip"], LANES["slip"].friction
     t = record.time[-1]
     np.testing.assert_allclose(
@@ -97,7 +107,8 @@ def test_slipping_ball(law: Law) -> None:
 
 
 def test_convex_law_hovers_at_h_mu_s() -> None:
-    """Its price for being convex (chrono#260)."""
+    """A sliding box hovers at the gap h μ s under the convex law: its price for being convex
+    (chrono#260)."""
     record = records("ccp")["drag"]
     gap = record.position[:, BOX, 2] - HALF
     speed = record.velocity[:, BOX, 0]
@@ -112,7 +123,8 @@ def test_coulomb_law_does_not_hover() -> None:
 
 
 def test_cube_released_at_six_metres_per_second_stays_down() -> None:
-    """0.1 m cube, μ 0.5: another engine lifts it 318 mm (genesis#3115)."""
+    """A cube of 0.1 m with μ = 0.5 stays on the plane; another engine lifts it 318 mm
+    (genesis#3115)."""
     position = records("ncp")["release"].position[:, BOX]
     assert np.abs(position[:, 2] - HALF).max() <= TOLERANCE
     # Deceleration μ g; semi-implicit Euler moves with the new velocity of each step.
@@ -122,7 +134,8 @@ def test_cube_released_at_six_metres_per_second_stays_down() -> None:
 
 
 def test_convex_law_throws_the_released_cube_up() -> None:
-    """At μ s, s being the speed the impact leaves: s = (6 − μ g h) / (1 + μ²)."""
+    """Under the convex law the released cube leaves at μ s, s being the sliding speed after the
+    impact: s = (6 − μ g h) / (1 + μ²)."""
     velocity = records("ccp")["release"].velocity[0, BOX]
     speed = (6 - 0.5 * G * H) / (1 + 0.5**2)
     np.testing.assert_allclose(velocity[0], speed, atol=1e-6)
@@ -130,7 +143,8 @@ def test_convex_law_throws_the_released_cube_up() -> None:
 
 
 def test_stopping_distance_at_45_degrees_to_the_axes() -> None:
-    """v²/(2 μ g), less v h/2 by Euler's rule; pyramids and boxes are 30 to 40 % off."""
+    """A box stops after v²/(2 μ g), less v h/2 by Euler's rule; pyramids and boxes as friction
+    cones are 30 to 40 % off."""
     record = records("ncp")["diagonal"]
     end = record.position[-1, BOX]
     speed = np.sqrt(2.0)
@@ -142,7 +156,8 @@ def test_stopping_distance_at_45_degrees_to_the_axes() -> None:
 
 
 def test_convex_law_stops_where_coulombs_does() -> None:
-    """But for the launch and the landing, which cancel to first order."""
+    """The convex law stops a box where Coulomb's does, but for the launch and the landing, which
+    cancel to first order."""
     end = records("ccp")["diagonal"].position[-1, BOX]
     distance = 2.0 / (2 * MU * G)
     np.testing.assert_allclose(np.hypot(*end[:2]), distance, rtol=5e-3)

@@ -1,4 +1,4 @@
-"""Stribeck friction, and damping that depends on the rate: a slider against its exact motion."""
+"""Test Stribeck friction, and damping that depends on the rate, by a slider's exact motion."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,8 @@ MASS = 2.0
 
 
 def slider(imposed: bool = False, **forces) -> tuple[Model, State]:
-    """A mass on a slide without gravity; ``imposed``: a tendon moves it at a constant rate."""
+    """Build a mass on a slide without gravity; with ``imposed`` a tendon moves it at a constant
+    rate."""
     builder = jaxccp.ModelBuilder(gravity=(0, 0, 0))
     body = builder.add_body(MASS, (0.1, 0.1, 0.1))
     builder.add_joint(jaxccp.Prismatic((1, 0, 0), **forces), 0, body, name="x")
@@ -41,18 +42,18 @@ def test_stribeck_force_at_constant_rates() -> None:
             model.tendons.motions,
             groups=(jax.tree.map(lambda _: rate[None], model.tendons.motions.groups[0]),),
         )
-        there = replace(model, tendons=replace(model.tendons, motions=motions))
+        varied = replace(model, tendons=replace(model.tendons, motions=motions))
         stepper = EulerImplicitLinearized(0.01)
-        _, path = jaxccp.rollout(there, at_rate(state, rate), stepper, 3)
+        _, path = jaxccp.rollout(varied, at_rate(state, rate), stepper, 3)
         return path.report.tendon_forces[-1, 0]
 
-    found = jax.jit(jax.vmap(force))(rates)
+    actual = jax.jit(jax.vmap(force))(rates)
     expected = np.sign(rates) * (1.5 + 0.8 * np.exp(-((rates / 0.05) ** 2)))
-    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    np.testing.assert_allclose(actual, expected, rtol=1e-8)
 
 
 def test_breaks_away_at_static_friction() -> None:
-    """It rests under forces up to friction + stribeck_friction, and slides on under less."""
+    """A slider rests under forces up to friction + stribeck_friction, and slides on under less."""
     model, state = slider(friction=1.0, stribeck_friction=0.5, stribeck_velocity=0.01)
     stepper = EulerImplicitLinearized(0.001)
 
@@ -62,11 +63,11 @@ def test_breaks_away_at_static_friction() -> None:
         return final.velocity[1, 0]
 
     forces, rates = jnp.array([1.49, 1.6, 1.2, 1.2]), jnp.array([0.0, 0.0, 0.0, 0.1])
-    found = jax.jit(jax.vmap(after))(forces, rates)
-    np.testing.assert_allclose(found[np.array([0, 2])], 0.0, atol=1e-15)
+    actual = jax.jit(jax.vmap(after))(forces, rates)
+    np.testing.assert_allclose(actual[np.array([0, 2])], 0.0, atol=1e-15)
     # Friction falls from that of rest to that of sliding.
-    assert (1.6 - 1.5) * 0.3 / MASS < found[1] < (1.6 - 1.0) * 0.3 / MASS
-    np.testing.assert_allclose(found[3], 0.1 + 0.3 * 0.2 / MASS, rtol=1e-6)
+    assert (1.6 - 1.5) * 0.3 / MASS < actual[1] < (1.6 - 1.0) * 0.3 / MASS
+    np.testing.assert_allclose(actual[3], 0.1 + 0.3 * 0.2 / MASS, rtol=1e-6)
 
 
 LAWS = {
@@ -88,7 +89,7 @@ RATES = np.array([1.0, 2.0])
 
 
 def decay(stepper: Stepper, steps: int) -> Float[Array, "laws rates"]:
-    """Rates after some steps, under each law; one program for all of them."""
+    """Return the rates after some steps under each law; one program serves all of them."""
     bare, state = slider()
     paths = ("axes.damping_polynomial", "axes.power_damping", "axes.damping_power")
     model = with_structure(bare, dict.fromkeys(paths))
@@ -96,12 +97,12 @@ def decay(stepper: Stepper, steps: int) -> Float[Array, "laws rates"]:
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *axes)
 
     def after(axes: object, rate: Array) -> Array:
-        there = replace(model, axes=axes)
-        final, _ = jaxccp.rollout(there, at_rate(state, rate), stepper, steps)
+        varied = replace(model, axes=axes)
+        final, _ = jaxccp.rollout(varied, at_rate(state, rate), stepper, steps)
         return final.velocity[1, 0]
 
-    over_rates = jax.vmap(after, (None, 0))
-    return jax.jit(jax.vmap(over_rates, (0, None)))(stacked, jnp.asarray(RATES))
+    of_rates = jax.vmap(after, (None, 0))
+    return jax.jit(jax.vmap(of_rates, (0, None)))(stacked, jnp.asarray(RATES))
 
 
 @pytest.mark.parametrize(
@@ -117,18 +118,18 @@ def test_decay(stepper: Callable[[float], Stepper], order: int) -> None:
 
 
 def test_long_steps_do_not_overshoot() -> None:
-    """The implicit force stops the slider or leaves it some of its rate, and never turns it."""
-    found = decay(EulerImplicitLinearized(1e4), 1)
-    assert ((found >= 0) & (found < RATES)).all()
+    """The implicit force stops the slider or leaves it some of its rate, and never reverses it."""
+    actual = decay(EulerImplicitLinearized(1e4), 1)
+    assert ((actual >= 0) & (actual < RATES)).all()
 
 
 def test_acceleration() -> None:
-    """The sum of all laws of damping in forward dynamics."""
+    """The acceleration of forward dynamics is that of the sum of all laws of damping."""
     forces = {"damping": 0.5, "damping_polynomial": (3.0, 2.0)}
     model, state = slider(**forces, power_damping=1.5, damping_power=2.5)
-    found = jaxccp.accelerations(model, at_rate(state, -2.0)).axis[0]
+    actual = jaxccp.accelerations(model, at_rate(state, -2.0)).axis[0]
     force = (0.5 + 3.0 * 2 + 2.0 * 4 + 1.5 * 2**1.5) * 2
-    np.testing.assert_allclose(found, force / MASS, rtol=1e-9)
+    np.testing.assert_allclose(actual, force / MASS, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

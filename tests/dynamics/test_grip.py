@@ -1,4 +1,4 @@
-"""Bodies held by friction alone do not creep: soft-contact engines let them slide down."""
+"""Test that bodies held by friction alone do not creep, as they do in soft-contact engines."""
 
 from functools import cache
 
@@ -23,8 +23,8 @@ CUBE, CAPSULE, JAW = 2, 3, 4
 
 @cache
 def scene() -> tuple[Model, State]:
-    """At a wall in the plane x = 0: a cube pushed against it; a capsule between it and a jaw that
-    slides on a frictionless shelf."""
+    """Build a cube against a wall in the plane x = 0, and a capsule between the wall and a jaw
+    that slides on a frictionless shelf."""
     builder = ModelBuilder(margin=0.005)
     rough = Material(friction=1.0)
     wall = builder.add_fixed(position=(-0.1, 0, 0), name="wall")
@@ -44,8 +44,8 @@ def scene() -> tuple[Model, State]:
 
 
 @cache
-def held(law: Law) -> Trajectory:
-    """20 N on the cube of 9.81 N, 2 N on the jaw that holds the capsule's 0.44 N."""
+def gripped(law: Law) -> Trajectory:
+    """Simulate 20 N on the cube of 9.81 N, and 2 N on the jaw that holds the capsule's 0.44 N."""
     model, state = scene()
     forces = jnp.zeros((STEPS, 5, 6)).at[:, CUBE, 0].set(-20.0).at[:, JAW, 0].set(-2.0)
     stepper = EulerImplicitLinearized(H, law, stop=Stop(TOLERANCE, max_iterations=5000))
@@ -55,12 +55,12 @@ def held(law: Law) -> Trajectory:
 @CONVEX_LAW_LONG
 @pytest.mark.parametrize("body", [CUBE, CAPSULE, JAW])
 def test_held_by_friction_without_creep(law: Law, body: int) -> None:
-    """Over a second, below the solver's tolerance; mujoco#3328: 50-2300 µm/s, genesis#2872: 4.5
-    mm/s."""
-    trajectory = held(law)
+    """A body held by friction drifts over a second by less than the solver's tolerance;
+    mujoco#3328: 50-2300 µm/s, genesis#2872: 4.5 mm/s."""
+    trajectory = gripped(law)
     assert np.all(trajectory.report.solver.status == 0)
-    settled = 10
-    moved = trajectory.state.position[settled:, body] - trajectory.state.position[settled, body]
-    time = STEPS * H - settled * 10 * H
-    assert np.linalg.norm(moved, axis=1).max() <= TOLERANCE * time
+    start = 10
+    displacement = trajectory.state.position[start:, body] - trajectory.state.position[start, body]
+    time = STEPS * H - start * 10 * H
+    assert np.linalg.norm(displacement, axis=1).max() <= TOLERANCE * time
     assert np.abs(trajectory.state.position[-1, body, 2]) <= 1e-7

@@ -1,4 +1,4 @@
-"""Equilibrium and modes of what is held: closed loops, tendons of given length."""
+"""Test equilibrium and modes of constrained models: closed loops, tendons of given length."""
 
 from dataclasses import replace
 
@@ -24,11 +24,12 @@ from jaxccp.ccp.solution import Status
 
 GRAVITY = 9.81
 PINS = np.array([(0, 0), (0.1, 0.3), (0.5, 0.35), (0.45, 0)])
-"""Of a four-bar linkage in the plane of x and z [m]; the first and the last are in the world."""
+"""Pins of a four-bar linkage in the plane of x and z [m]; the first and the last are in the
+world."""
 BARS = np.linalg.norm(np.diff(PINS, axis=0), axis=1)
 MASSES, SPIN = (0.5, 0.7, 0.9), 0.01
 HOOK, REST, STIFFNESS = np.array([0.2, 0.8]), 0.3, 25.0
-"""Where a spring from the middle of the coupler ends, and its free length [m] and rate [N/m]."""
+"""End point of a spring from the middle of the coupler, its free length [m] and rate [N/m]."""
 
 
 def linkage() -> tuple[Model, State]:
@@ -48,17 +49,17 @@ def linkage() -> tuple[Model, State]:
 
 
 def posed(angle: float) -> tuple[np.ndarray, np.ndarray]:
-    """The middles of the bars and the angles of these, from that of the first bar alone."""
+    """Return the middles of the bars and the bars' angles as functions of the first bar's angle."""
     elbow = BARS[0] * np.array([np.cos(angle), np.sin(angle)])
     across = PINS[3] - elbow
-    far = np.linalg.norm(across)
-    along = (BARS[1] ** 2 - BARS[2] ** 2 + far**2) / (2 * far)
-    high = np.sqrt(BARS[1] ** 2 - along**2)
-    unit = across / far
-    knee = elbow + along * unit + high * np.array([-unit[1], unit[0]])
+    distance = np.linalg.norm(across)
+    foot = (BARS[1] ** 2 - BARS[2] ** 2 + distance**2) / (2 * distance)
+    height = np.sqrt(BARS[1] ** 2 - foot**2)
+    unit = across / distance
+    knee = elbow + foot * unit + height * np.array([-unit[1], unit[0]])
     pins = np.array([(0, 0), elbow, knee, PINS[3]])
-    way = np.diff(pins, axis=0)
-    return 0.5 * (pins[1:] + pins[:-1]), np.arctan2(way[:, 1], way[:, 0])
+    bars = np.diff(pins, axis=0)
+    return 0.5 * (pins[1:] + pins[:-1]), np.arctan2(bars[:, 1], bars[:, 0])
 
 
 def energy(angle: float, stiffness: float) -> float:
@@ -68,56 +69,59 @@ def energy(angle: float, stiffness: float) -> float:
 
 
 def lowest(stiffness: float) -> float:
-    """The angle of least energy, by the slope's root near where the energy is least."""
-    found = minimize_scalar(energy, bounds=(0.3, 2.0), args=(stiffness,), method="bounded")
-    near = found["x"]  # pyright: ignore[reportIndexIssue]
+    """Return the angle of least energy, by the root of the slope near where the energy is least."""
+    minimum = minimize_scalar(energy, bounds=(0.3, 2.0), args=(stiffness,), method="bounded")
+    angle = minimum["x"]  # pyright: ignore[reportIndexIssue]
     for _ in range(6):
-        near -= slope(near, stiffness) / (
-            (slope(near + 1e-4, stiffness) - slope(near - 1e-4, stiffness)) / 2e-4
+        angle -= slope(angle, stiffness) / (
+            (slope(angle + 1e-4, stiffness) - slope(angle - 1e-4, stiffness)) / 2e-4
         )
-    return near
+    return angle
 
 
 def slope(angle: float, stiffness: float) -> float:
-    """Of the energy, by a difference of fourth order."""
+    """Return the derivative of the energy by the angle, from a difference of fourth order."""
     h = 1e-3
-    one, two = (energy(angle + i * h, stiffness) - energy(angle - i * h, stiffness) for i in (1, 2))
-    return (8 * one - two) / (12 * h)
+    narrow, wide = (
+        energy(angle + i * h, stiffness) - energy(angle - i * h, stiffness) for i in (1, 2)
+    )
+    return (8 * narrow - wide) / (12 * h)
 
 
 @pytest.mark.slow
 def test_a_four_bar_linkage_rests_and_swings_as_its_one_angle_says() -> None:
     model, state = linkage()
 
-    def found(stiffness: Array) -> tuple[Array, tuple[Array, State]]:
+    def rest_angle(stiffness: Array) -> tuple[Array, tuple[Array, State]]:
         forces = model.axes.stiffness.at[-1].set(stiffness)
         pulled = replace(model, axes=replace(model.axes, stiffness=forces))
         rest = equilibrium(pulled, state)
-        way = 2.0 * rest.state.position[1]
-        return jnp.arctan2(way[2], way[0]), (rest.status, rest.state)
+        bar = 2.0 * rest.state.position[1]
+        return jnp.arctan2(bar[2], bar[0]), (rest.status, rest.state)
 
-    program = jax.jit(lambda k: jax.jvp(found, (k,), (1.0,), has_aux=True))
-    angle, turn, (status, rest) = program(STIFFNESS)
+    program = jax.jit(lambda k: jax.jvp(rest_angle, (k,), (1.0,), has_aux=True))
+    angle, angle_rate, (status, rest) = program(STIFFNESS)
     assert status == Status.CONVERGED
-    wanted = lowest(STIFFNESS)
-    np.testing.assert_allclose(angle, wanted, atol=1e-8)
+    expected = lowest(STIFFNESS)
+    np.testing.assert_allclose(angle, expected, atol=1e-8)
     h = 0.1
-    across = (lowest(STIFFNESS + h) - lowest(STIFFNESS - h)) / (2 * h)
-    np.testing.assert_allclose(turn, across, rtol=1e-5)
+    expected_rate = (lowest(STIFFNESS + h) - lowest(STIFFNESS - h)) / (2 * h)
+    np.testing.assert_allclose(angle_rate, expected_rate, rtol=1e-5)
 
     square = modes(model, rest).square
     np.testing.assert_array_equal(np.isfinite(square), [True, False, False])
-    (ahead, spun), (behind, back) = posed(wanted + 1e-5), posed(wanted - 1e-5)
+    (ahead, angles_ahead), (behind, angles_behind) = posed(expected + 1e-5), posed(expected - 1e-5)
     inertia = np.dot(MASSES, np.sum((ahead - behind) ** 2, axis=1)) + SPIN * np.sum(
-        (spun - back) ** 2
+        (angles_ahead - angles_behind) ** 2
     )
-    bend = (slope(wanted + 1e-3, STIFFNESS) - slope(wanted - 1e-3, STIFFNESS)) / 2e-3
-    np.testing.assert_allclose(square[0], bend / (inertia / 4e-10), rtol=1e-5)
+    curvature = (slope(expected + 1e-3, STIFFNESS) - slope(expected - 1e-3, STIFFNESS)) / 2e-3
+    np.testing.assert_allclose(square[0], curvature / (inertia / 4e-10), rtol=1e-5)
 
 
 def test_two_weights_on_a_pulley_rest_on_a_spring() -> None:
-    """Of the coordinates down of two weights, whose sum is held, one has a spring and a
-    rotor along another tendon: m g − M g = k x, ω² = k / (m + M + J)."""
+    """Two weights whose downward coordinates have a fixed sum rest and vibrate as mechanics
+    says. One has a spring, and a rotor along another tendon: m g − M g = k x, ω² = k / (m + M +
+    J)."""
     builder = ModelBuilder(gravity=(0, 0, -GRAVITY))
     for i, (mass, stiffness) in enumerate(((0.5, 40.0), (0.8, 0.0))):
         weight = builder.add_body(mass, (0.01, 0.01, 0.01), (i, 0, 0))
@@ -132,17 +136,18 @@ def test_two_weights_on_a_pulley_rest_on_a_spring() -> None:
     np.testing.assert_allclose(rest.state.joint_positions, [down, -down], atol=1e-12)
 
     def square(stiffness: Array) -> tuple[Array, Array]:
-        found = modes(replace(model, axes=replace(model.axes, stiffness=stiffness)), rest.state)
-        return found.square[0], found.square
+        result = modes(replace(model, axes=replace(model.axes, stiffness=stiffness)), rest.state)
+        return result.square[0], result.square
 
-    slope, found = jax.grad(square, has_aux=True)(model.axes.stiffness)
-    np.testing.assert_allclose(found, [40.0 / 2.0, np.inf], rtol=1e-12)
+    slope, squares = jax.grad(square, has_aux=True)(model.axes.stiffness)
+    np.testing.assert_allclose(squares, [40.0 / 2.0, np.inf], rtol=1e-12)
     # Through the second weight, a spring there turns back as much; so does one along the tendon.
     np.testing.assert_allclose(slope, [0.5, 0.5, 0.0, 0.5], atol=1e-12)
 
 
 def test_a_spring_on_a_node_bends_a_cantilever() -> None:
-    """By F L³ / (3 E I), F being what the spring then pulls with."""
+    """The tip of a cantilever is deflected by F L³ / (3 E I), F being the spring's force at
+    rest."""
     young, radius, length, stiffness = 2e9, 0.01, 0.5, 100.0
     builder = ModelBuilder(gravity=(0, 0, 0))
     nodes = builder.add_cable([(0, 0, 0), (length, 0, 0)], radius, young, 1000.0, clamped=(0,))
@@ -152,5 +157,5 @@ def test_a_spring_on_a_node_bends_a_cantilever() -> None:
     rest = equilibrium(*builder.build())
     assert rest.status == Status.CONVERGED
     down = -float(rest.state.position[nodes[-1], 2])
-    bending = 3 * young * np.pi * radius**4 / 4 / length**3
-    np.testing.assert_allclose(down, 0.01 * stiffness / (stiffness + bending), rtol=1e-3)
+    cable_stiffness = 3 * young * np.pi * radius**4 / 4 / length**3
+    np.testing.assert_allclose(down, 0.01 * stiffness / (stiffness + cable_stiffness), rtol=1e-3)

@@ -1,4 +1,4 @@
-"""Derivatives through impacts are those of the motion, to first order in the step."""
+"""Test that derivatives through impacts are those of the motion, to first order in the step."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,14 @@ STEPS = np.array([1e-3, 2.5e-4])
 
 
 def end(model: Model, state: State, h: Array, span: float) -> State:
-    """After ``span`` [s], in steps of a length given later."""
+    """Return the state after ``span``.
+
+    Args:
+        model: the model
+        state: state at the start
+        h: length of the steps [s], which may be traced
+        span: duration of the motion [s]
+    """
     stepper = EulerImplicitLinearized(law="ncp", stop=Stop(1e-12))
 
     def step(_: int, carry: ImpulseCarry) -> ImpulseCarry:
@@ -43,23 +50,32 @@ def end(model: Model, state: State, h: Array, span: float) -> State:
 
 
 def slopes(simulated: Callable, *cases: np.ndarray) -> list[np.ndarray]:
-    """By both numbers of each case; steps come first, then cases. One by one, since a batch takes
-    longer to trace and to compile than these take to run."""
+    """Return the derivatives of ``simulated`` by both numbers of each case; steps come first,
+    then cases. Cases run one by one, since a batch takes longer to trace and to compile than
+    they take to run."""
     run = jax.jit(jax.jacfwd(simulated, (0, 1)))
-    found = [[run(*case, h) for case in zip(*cases, strict=True)] for h in STEPS]
-    return [np.array([[one[i] for one in row] for row in found]) for i in (0, 1)]
+    jacobians = [[run(*case, h) for case in zip(*cases, strict=True)] for h in STEPS]
+    return [np.array([[jacobian[i] for jacobian in row] for row in jacobians]) for i in (0, 1)]
 
 
-def near(found: Array | np.ndarray, truth: Array | np.ndarray, scale: np.ndarray | float) -> None:
-    """Within 1.5 % of ``scale`` per ms of the step; steps come first."""
-    errors = np.abs(found - truth) / scale
+def assert_slopes_agree(
+    actual: Array | np.ndarray, truth: Array | np.ndarray, scale: np.ndarray | float
+) -> None:
+    """Assert that derivatives agree within 1.5 % of ``scale`` per ms of the step.
+
+    Args:
+        actual: derivatives at each step length of ``STEPS``; steps come first
+        truth: exact derivatives
+        scale: magnitude to which errors are relative
+    """
+    errors = np.abs(actual - truth) / scale
     for h, error in zip(STEPS[: len(errors)], errors, strict=True):
         assert error.max() < 0.015 * h / 1e-3
 
 
 def test_a_ball_that_bounces_once() -> None:
-    """Dropped from h₀ with v_x, no spin; the slip ends in the impact: e v upwards after it, 5/7 v_x
-    sideways."""
+    """A ball dropped from h₀ with v_x and no spin has the derivatives of its exact motion. The
+    slip ends in the impact, which leaves e v upwards and 5/7 v_x sideways."""
     span, speed, friction = 0.6, 4.0, 0.3
     builder = ModelBuilder(gravity=(0, 0, -G))
     surface = Material(friction=friction, restitution=0.8)
@@ -83,15 +99,15 @@ def test_a_ball_that_bounces_once() -> None:
         )
 
     heights, bounces = np.array([0.5, 0.5, 0.8]), np.array([0.8, 1.0, 0.6])
-    found = slopes(simulated, heights, bounces)
+    simulated_slopes = slopes(simulated, heights, bounces)
     truth = jax.vmap(jax.jacfwd(exact, (0, 1)))(heights, bounces)
-    for one, other in zip(found, truth, strict=True):
-        near(one, other, np.abs(other).max())
+    for actual, expected in zip(simulated_slopes, truth, strict=True):
+        assert_slopes_agree(actual, expected, np.abs(expected).max())
 
 
 def test_a_ball_that_strikes_another() -> None:
-    """Off centre by y = 2R sin φ, without friction: the struck one leaves along the line of centres
-    with v cos φ."""
+    """A ball strikes another off centre by y = 2R sin φ, without friction: the struck one leaves
+    along the line of centres with v cos φ."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     smooth = Material(friction=0.0, restitution=1.0)
     for x in (-0.5, 0.0):
@@ -111,25 +127,34 @@ def test_a_ball_that_strikes_another() -> None:
         return v * jnp.sqrt(1 - sine**2) * jnp.stack([jnp.sqrt(1 - sine**2), sine])
 
     offsets, speeds = 2 * R * np.array([0.0, 0.5, 0.8]), np.full(3, 3.0)
-    found = slopes(simulated, offsets, speeds)
+    simulated_slopes = slopes(simulated, offsets, speeds)
     truth = jax.vmap(jax.jacfwd(exact, (0, 1)))(offsets, speeds)
     # By 1 m/s of a third as much as by 1 R; normals and times of impact are right to second order.
-    for one, other, scale in zip(found, truth, (24.0, 3.0), strict=True):
-        errors = np.abs(one - other).max(axis=tuple(range(1, one.ndim))) / scale
+    for actual, expected, scale in zip(simulated_slopes, truth, (24.0, 3.0), strict=True):
+        errors = np.abs(actual - expected).max(axis=tuple(range(1, actual.ndim))) / scale
         assert np.all(errors < 2e-4 * (STEPS / 1e-3) ** 2)
 
 
 @pytest.mark.parametrize(
-    ("half", "spin", "e", "span", "along"),
+    ("half", "spin", "e", "span", "axes"),
     [
         pytest.param((0.12, 0.06, 0.03), (3, 6, 4), 0.5, 0.15, [0, 1, 2], id="brick"),
         # The next test has a cube without restitution too.
         pytest.param((0.1,) * 3, (0, 3, 1), 0.0, 0.075, [1], id="cube", marks=pytest.mark.long),
     ],
 )
-def test_what_tumbles_with_friction(half, spin, e, span, along) -> None:
-    """It falls on a corner and soon on others. The mean of the derivative over a range is the slope
-    of the values there, which have no jumps but of the order of the step."""
+def test_what_tumbles_with_friction(half, spin, e, span, axes) -> None:
+    """A body that falls on a corner and soon on others has the derivative of its motion: the mean
+    of the derivative over a range is the slope of the values there, which have no jumps but of the
+    order of the step.
+
+    Args:
+        half: half extents of the box [m]
+        spin: angular velocity at the start [rad/s]
+        e: coefficient of restitution
+        span: duration of the motion [s]
+        axes: components of the angular velocity that are compared
+    """
     axis = np.array([0.2, 1, 0]) / np.linalg.norm([0.2, 1, 0])
     builder, surface = ModelBuilder(impact_times="all"), Material(friction=0.3, restitution=e)
     builder.add_shape(0, Plane(), material=surface)
@@ -146,7 +171,7 @@ def test_what_tumbles_with_friction(half, spin, e, span, along) -> None:
 
     def turning(height: Array) -> Array:
         start = replace(state, position=state.position.at[1, 2].set(height))
-        return end(model, start, jnp.asarray(5e-4), span).angular_velocity[1, jnp.asarray(along)]
+        return end(model, start, jnp.asarray(5e-4), span).angular_velocity[1, jnp.asarray(axes)]
 
     def both(height: Array) -> tuple[Array, Array]:
         return jax.jvp(turning, (height,), (jnp.ones_like(height),))
@@ -158,8 +183,9 @@ def test_what_tumbles_with_friction(half, spin, e, span, along) -> None:
 
 
 def test_a_cube_that_lands_on_one_corner_and_the_next() -> None:
-    """Without restitution, with friction: it slides on one corner when the next lands. The mean of
-    the derivative over a range against an integration from event to event of both ends."""
+    """A cube with friction and without restitution still slides on one corner when the next
+    lands. The mean of its derivative over a range agrees with an integration from event to event
+    from both ends of the range."""
     motion = cube("cube", 0.0, (0, 0, 0), "all")
     assert motion.exact is not None
     heights = np.linspace(-0.004, 0.004, 41)[:, None] + 0.2
@@ -170,22 +196,22 @@ def test_a_cube_that_lands_on_one_corner_and_the_next() -> None:
         return motion.simulated(height, jnp.asarray(STEPS[0]))
 
     slopes = lax.map(jax.jacfwd(turning), jnp.asarray(heights))[:, :, 0]
-    near(slopes.mean(0)[None], truth[None], np.abs(truth).max())
+    assert_slopes_agree(slopes.mean(0)[None], truth[None], np.abs(truth).max())
 
 
 @pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
 def test_an_arm_that_is_hit(coordinates: Coordinates) -> None:
-    """A ball hits the tip of a falling arm of two links off centre; against integrations of the
-    equations of motion before and after. Errors shrink with the step, whether joints are degrees
-    of freedom or rows."""
+    """A ball hits the tip of a falling arm of two links off centre; the derivatives agree with
+    integrations of the equations of motion before and after. Errors shrink with the step,
+    whether joints are degrees of freedom or rows."""
     motion = hit_arm(coordinates)
     (numbers,), size = motion.cases.values(), 1e-5
     assert motion.exact is not None
-    more, less = (motion.exact(np.array(numbers) + away) for away in (size, -size))
-    truth = (more - less) / (2 * size)
+    ahead, behind = (motion.exact(np.array(numbers) + change) for change in (size, -size))
+    truth = (ahead - behind) / (2 * size)
     slope = jax.jit(jax.jacfwd(motion.simulated))
-    found = np.stack([slope(jnp.asarray(numbers), h)[:, 0] for h in STEPS])
-    errors = np.abs(found - truth).max(axis=1) / np.abs(truth).max()
+    slopes_of_steps = np.stack([slope(jnp.asarray(numbers), h)[:, 0] for h in STEPS])
+    errors = np.abs(slopes_of_steps - truth).max(axis=1) / np.abs(truth).max()
     assert errors[1] < 0.015
     assert errors[1] < 0.3 * errors[0]
 

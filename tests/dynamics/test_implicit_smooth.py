@@ -1,5 +1,7 @@
-"""Steps that are implicit in smooth contact: stable and exact at rest, of first order, with the
-derivatives of differences."""
+"""Test steps that are implicit in smooth contact.
+
+They are stable and exact at rest, of first order, and have the derivatives of differences.
+"""
 
 from dataclasses import replace
 from typing import cast
@@ -27,31 +29,44 @@ from jaxccp.dynamics.steppers.settings import SmoothStepping
 
 G, K, YOUNG, RADIUS = 9.81, 1e6, 1e8, 0.1
 H = 1e-2
-"""Some 7 radians of a ball's vibration on a spring of stiffness K/2."""
+"""Time step [s]: some 7 radians of a ball's vibration on a spring of stiffness K/2."""
 
 
 def surface(normal: str, friction: float = 0.5) -> Material:
-    given = {
+    surfaces = {
         "hooke": SmoothCoefficients(K, 20.0, K, 20.0),
         "hertz": SmoothMaterial(young_modulus=YOUNG, poisson_ratio=0.3),
     }
-    return Material(friction=friction, restitution=0.5, smooth=given[normal])
+    return Material(friction=friction, restitution=0.5, smooth=surfaces[normal])
 
 
-def balls(normal: str, count: int = 1, slope: float = 0.0, **more):
-    """On top of each other, the lowest 5 cm above a plane."""
+def balls(normal: str, count: int = 1, slope: float = 0.0, **options):
+    """Build balls on top of each other, the lowest 5 cm above a plane.
+
+    Args:
+        normal: law of the normal force, ``hooke`` or ``hertz``
+        count: number of balls
+        slope: angle of the plane to the horizontal [rad]
+        **options: further arguments of ``add_solid``
+    """
     gravity = [G * np.sin(slope), 0.0, -G * np.cos(slope)]
     builder = ModelBuilder(gravity=gravity, smooth_laws=SmoothLaws(normal))
     material = surface(normal)
     builder.add_shape(0, Plane(), material=material)
     for i in range(count):
         high = (0, 0, RADIUS * (1 + 2 * i) + 0.05)
-        builder.add_solid(Sphere(RADIUS), 1.0, material, position=high, **more)
+        builder.add_solid(Sphere(RADIUS), 1.0, material, position=high, **options)
     return builder.build()
 
 
 def depth(normal: str, weight: float, radius: float) -> float:
-    """Overlap of two surfaces under a weight, in closed form."""
+    """Return the overlap of two surfaces under a weight, in closed form [m].
+
+    Args:
+        normal: law of the normal force, ``hooke`` or ``hertz``
+        weight: normal force [N]
+        radius: effective radius of the contact [m]
+    """
     if normal == "hooke":
         return weight / (K / 2)
     return (weight / (4 / 3 * YOUNG / (2 * (1 - 0.3**2)) * np.sqrt(radius))) ** (2 / 3)
@@ -67,8 +82,8 @@ def test_a_stiff_ball_comes_to_rest_where_the_law_says(normal):
     model, state = balls(normal)
     final, path = run(model, state, 200)
     height = np.asarray(path.state.position[:, 1, 2])
-    wanted = RADIUS - depth(normal, G, RADIUS)
-    np.testing.assert_allclose(height[-1], wanted, atol=1e-12)
+    expected = RADIUS - depth(normal, G, RADIUS)
+    np.testing.assert_allclose(height[-1], expected, atol=1e-12)
     assert height.max() < 0.15 and np.abs(final.velocity).max() < 1e-12
     # What the report says pushes is what has acted.
     np.testing.assert_allclose(path.report.contact_wrenches[-1, 1, 2], G, atol=1e-9)
@@ -82,12 +97,13 @@ def test_balls_on_balls_are_coupled():
     weights = G * np.array([3.0, 2.0, 1.0])
     radii = np.array([RADIUS, RADIUS / 2, RADIUS / 2])
     sunk = np.cumsum([depth("hertz", *pair) for pair in zip(weights, radii, strict=True)])
-    wanted = RADIUS * np.array([1.0, 3.0, 5.0]) - sunk
-    np.testing.assert_allclose(final.position[1:, 2], wanted, atol=1e-10)
+    expected = RADIUS * np.array([1.0, 3.0, 5.0]) - sunk
+    np.testing.assert_allclose(final.position[1:, 2], expected, atol=1e-10)
 
 
 def test_friction_holds_and_slides():
-    """On a slope of 0.3 a ball that cannot turn stays; one of 0.7 goes by (tan − μ) g cos t."""
+    """A ball that cannot turn stays at rest on a slope of 0.3 rad; on one of 0.7 rad it
+    accelerates by (tan θ − μ) g cos θ."""
     for slope in (0.3, 0.7):
         gravity = [G * np.sin(slope), 0.0, -G * np.cos(slope)]
         builder = ModelBuilder(gravity=gravity, smooth_laws=SmoothLaws("hooke"))
@@ -121,7 +137,7 @@ def test_both_ways_agree_to_first_order():
 
 
 def test_a_soft_block_on_smooth_contact_rests():
-    """Nodes and a rigid ball share one matrix."""
+    """A soft block and a rigid ball, whose degrees of freedom share one matrix, come to rest."""
     builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
     material = surface("hooke")
     builder.add_shape(0, Plane(), material=material)
@@ -132,8 +148,8 @@ def test_a_soft_block_on_smooth_contact_rests():
     builder.add_solid(Sphere(0.05), 0.1, material, position=(0.3, 0, 0.06))
     model, state = builder.build()
     final, path = run(model, state, 300)
-    pushed = np.asarray(path.report.contact_wrenches[-1, :, 2])
-    np.testing.assert_allclose(pushed[np.array(nodes)].sum(), 1.0 * G, rtol=1e-6)
+    forces = np.asarray(path.report.contact_wrenches[-1, :, 2])
+    np.testing.assert_allclose(forces[np.array(nodes)].sum(), 1.0 * G, rtol=1e-6)
     assert np.abs(final.families[0].v).max() < 1e-6
 
 
@@ -145,17 +161,23 @@ def test_derivatives_are_those_of_differences(normal):
     def end(numbers):
         speed, mass = numbers
         moving = replace(state, velocity=state.velocity.at[1, 0].set(speed))
-        own = replace(model, bodies=replace(model.bodies, mass=model.bodies.mass.at[1].set(mass)))
+        varied = replace(
+            model, bodies=replace(model.bodies, mass=model.bodies.mass.at[1].set(mass))
+        )
         stepper = EulerImplicitLinearized(2e-3, smooth_contact="implicit", stop=Stop(1e-12))
-        final, _ = rollout(own, moving, stepper, 80)
+        final, _ = rollout(varied, moving, stepper, 80)
         return jnp.concatenate([final.position[1], final.angular_velocity[1]])
 
     at, step = jnp.array([0.7, 1.1]), 1e-6
     central = np.stack(
-        [(end(at + step * way) - end(at - step * way)) / (2 * step) for way in np.eye(2)], axis=1
+        [
+            (end(at + step * direction) - end(at - step * direction)) / (2 * step)
+            for direction in np.eye(2)
+        ],
+        axis=1,
     )
-    for found in (jax.jacfwd(end)(at), jax.jacrev(end)(at)):
-        np.testing.assert_allclose(found, central, atol=1e-6 * np.abs(central).max())
+    for jacobian in (jax.jacfwd(end)(at), jax.jacrev(end)(at)):
+        np.testing.assert_allclose(jacobian, central, atol=1e-6 * np.abs(central).max())
 
 
 def test_models_without_smooth_contact_run_the_same_program():
@@ -171,7 +193,8 @@ def test_models_without_smooth_contact_run_the_same_program():
 
 
 def test_fifty_balls_rest_on_each_other():
-    """Columns of three of different weights, pressed together as the law says, stay so."""
+    """Columns of three balls of different weights, pressed together as deep as the law demands,
+    stay so."""
     builder, material = ModelBuilder(smooth_laws=SmoothLaws("hooke")), surface("hooke")
     builder.add_shape(0, Plane(), material=material)
     for column in range(17):

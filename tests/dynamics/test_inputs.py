@@ -1,4 +1,4 @@
-"""Forces and controls of the wrong shape are refused before anything is computed."""
+"""Test that forces and controls of the wrong shape are refused before anything is computed."""
 
 from functools import cache, partial
 
@@ -13,7 +13,7 @@ from jaxccp.scene import ModelBuilder
 
 @cache
 def arm() -> tuple[Model, State]:
-    """Two links on motors: three bodies with the world."""
+    """Build two links on motors: three bodies with the world."""
     builder = ModelBuilder()
     for i in range(2):
         link = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.5 + i, 0, 0))
@@ -28,8 +28,8 @@ BY_STEP = {name: stepper().step for name, stepper in STEPPERS.items()}
 
 @pytest.mark.parametrize("step", BY_STEP.values(), ids=BY_STEP)
 def test_control_in_the_place_of_the_force(step) -> None:
-    says = r"force must .*\(bodies, 6\) = \(3, 6\) .*, not \(2,\), which is that of control=…"
-    with pytest.raises(ValueError, match=says):
+    message = r"force must .*\(bodies, 6\) = \(3, 6\) .*, not \(2,\), which is that of control=…"
+    with pytest.raises(ValueError, match=message):
         jax.eval_shape(step, *arm(), CONTROL)
 
 

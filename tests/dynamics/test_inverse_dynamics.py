@@ -1,4 +1,4 @@
-"""Mass matrices, inverse dynamics and Jacobians of sites beside MuJoCo's."""
+"""Test mass matrices, inverse dynamics and Jacobians of sites against MuJoCo's."""
 
 import jax
 import jax.numpy as jnp
@@ -46,107 +46,109 @@ XML = """
 """
 
 
-LOOSE = """<body name="loose{0}" pos="{0} 5 0"><freejoint/>
+FREE_BODY = """<body name="loose{0}" pos="{0} 5 0"><freejoint/>
       <geom type="box" size=".1 .2 .3" mass="1.{0}" pos=".03 0 .01"/></body>"""
 
 
 @pytest.fixture(scope="module", params=[0, 18])
 def pair(request):
-    """The model here and in MuJoCo at one random state, with a random acceleration; without and
-    beside loose bodies, whose masses are then kept apart."""
+    """Return the loaded model and MuJoCo's at one random state, with a random acceleration,
+    without and with additional free bodies, whose masses are then kept separate."""
     rng = np.random.default_rng(1)
-    loose = "".join(LOOSE.format(number) for number in range(request.param))
-    xml = XML.replace("</worldbody>", f"{loose}</worldbody>")
-    here, there = jaxccp.load(xml), mujoco.MjModel.from_xml_string(xml)
-    assert here.model.topology.standalone.sum() == request.param
-    data = mujoco.MjData(there)
-    data.qpos = there.qpos0
-    mujoco.mj_integratePos(there, data.qpos, rng.normal(size=there.nv) * 0.5, 1.0)
-    data.qvel, data.qacc = rng.normal(size=(2, there.nv))
+    bodies = "".join(FREE_BODY.format(number) for number in range(request.param))
+    xml = XML.replace("</worldbody>", f"{bodies}</worldbody>")
+    loaded, reference = jaxccp.load(xml), mujoco.MjModel.from_xml_string(xml)
+    assert loaded.model.topology.standalone.sum() == request.param
+    data = mujoco.MjData(reference)
+    data.qpos = reference.qpos0
+    mujoco.mj_integratePos(reference, data.qpos, rng.normal(size=reference.nv) * 0.5, 1.0)
+    data.qvel, data.qacc = rng.normal(size=(2, reference.nv))
     qacc = np.array(data.qacc)
     data.ctrl = [0.7, -0.4]
-    mujoco.mj_forward(there, data)
+    mujoco.mj_forward(reference, data)
     free = np.array(data.qacc)
     data.qacc = qacc
-    mujoco.mj_inverse(there, data)
-    state = here.layout.state(here.model, here.state, data.qpos, data.qvel)
-    return here, there, data, state, (qacc, free)
+    mujoco.mj_inverse(reference, data)
+    state = loaded.layout.state(loaded.model, loaded.state, data.qpos, data.qvel)
+    return loaded, reference, data, state, (qacc, free)
 
 
-def columns(here, state) -> np.ndarray:
-    """Velocities of unit rates of MuJoCo's coordinates [nv nv]."""
-    nv = here.layout.places.nv
-    one = jnp.eye(nv)
+def columns(loaded, state) -> np.ndarray:
+    """Return the velocities of unit rates of MuJoCo's coordinates [nv nv]."""
+    nv = loaded.layout.places.nv
+    units = jnp.eye(nv)
     return np.asarray(
-        jax.vmap(lambda v: here.layout.velocities(here.model, state, v), out_axes=1)(one)
+        jax.vmap(lambda v: loaded.layout.velocities(loaded.model, state, v), out_axes=1)(units)
     )
 
 
 def test_mass_matrix(pair) -> None:
-    here, there, data, state, _ = pair
-    into = columns(here, state)
-    matrix = into.T @ jaxccp.mass_matrix(here.model, state) @ into
-    expected = np.zeros((there.nv, there.nv))
-    for row, one in zip(expected, np.eye(there.nv), strict=True):
-        mujoco.mj_mulM(there, data, row, one)
+    loaded, reference, data, state, _ = pair
+    into = columns(loaded, state)
+    matrix = into.T @ jaxccp.mass_matrix(loaded.model, state) @ into
+    expected = np.zeros((reference.nv, reference.nv))
+    for row, unit in zip(expected, np.eye(reference.nv), strict=True):
+        mujoco.mj_mulM(reference, data, row, unit)
     np.testing.assert_allclose(matrix, expected, atol=1e-12)
 
 
 def test_forces_of_an_acceleration(pair) -> None:
-    here, _, data, state, (qacc, free) = pair
-    base = here.layout.acceleration(state, jaxccp.accelerations(here.model, state, [0.7, -0.4]))
+    loaded, _, data, state, (qacc, free) = pair
+    base = loaded.layout.acceleration(state, jaxccp.accelerations(loaded.model, state, [0.7, -0.4]))
     np.testing.assert_allclose(base, free, atol=1e-9)
     # An acceleration is velocities' derivative: between two of one state it is linear.
-    change = here.layout.velocities(here.model, state, qacc - free)
-    start = tangent_acceleration(here, state)
-    found = jaxccp.inverse_dynamics(here.model, state, start + change, [0.7, -0.4])
-    force = here.layout.forces(here.model, state, found)
+    change = loaded.layout.velocities(loaded.model, state, qacc - free)
+    start = tangent_acceleration(loaded, state)
+    tangent_force = jaxccp.inverse_dynamics(loaded.model, state, start + change, [0.7, -0.4])
+    force = loaded.layout.forces(loaded.model, state, tangent_force)
     # MuJoCo's does without actuators.
     actuated = np.array(data.qfrc_actuator)
     np.testing.assert_allclose(force, data.qfrc_inverse - actuated, atol=1e-9)
 
 
-def tangent_acceleration(here, state) -> jax.Array:
-    """The accelerations under what acts, in tangent coordinates."""
-    return in_tangent_order(here, jaxccp.accelerations(here.model, state, [0.7, -0.4]))
+def tangent_acceleration(loaded, state) -> jax.Array:
+    """Return the accelerations under gravity and controls, in tangent coordinates."""
+    return in_tangent_order(loaded, jaxccp.accelerations(loaded.model, state, [0.7, -0.4]))
 
 
-def in_tangent_order(here, found: Acceleration) -> jax.Array:
-    """The accelerations along the coordinates that have :func:`jaxccp.tangent_names`."""
-    topology = here.model.topology
-    roots, loose = found.body[topology.dofs.roots], found.body[topology.standalone]
-    return jnp.concatenate([roots.reshape(-1), found.axis[topology.dofs.axes], loose.reshape(-1)])
+def in_tangent_order(loaded, acceleration: Acceleration) -> jax.Array:
+    """Return the accelerations along the coordinates that have :func:`jaxccp.tangent_names`."""
+    topology = loaded.model.topology
+    roots, free = acceleration.body[topology.dofs.roots], acceleration.body[topology.standalone]
+    return jnp.concatenate(
+        [roots.reshape(-1), acceleration.axis[topology.dofs.axes], free.reshape(-1)]
+    )
 
 
 def test_nothing_is_missing_for_what_happens(pair) -> None:
-    here, _, _, state, _ = pair
+    loaded, _, _, state, _ = pair
     force = jnp.asarray(np.random.default_rng(0).normal(size=(len(state.position), 6)))
-    found = jaxccp.accelerations(here.model, state, [0.7, -0.4], force)
-    there = in_tangent_order(here, found)
-    missing = jaxccp.inverse_dynamics(here.model, state, there, [0.7, -0.4], force)
+    result = jaxccp.accelerations(loaded.model, state, [0.7, -0.4], force)
+    acceleration = in_tangent_order(loaded, result)
+    missing = jaxccp.inverse_dynamics(loaded.model, state, acceleration, [0.7, -0.4], force)
     np.testing.assert_allclose(missing, 0.0, atol=1e-10)
 
 
 def test_site_jacobian(pair) -> None:
-    here, there, data, state, _ = pair
-    into = columns(here, state)
-    rows = np.zeros((6, there.nv))
-    mujoco.mj_jacSite(there, data, rows[:3], rows[3:], there.site("foot").id)
+    loaded, reference, data, state, _ = pair
+    into = columns(loaded, state)
+    rows = np.zeros((6, reference.nv))
+    mujoco.mj_jacSite(reference, data, rows[:3], rows[3:], reference.site("foot").id)
     np.testing.assert_allclose(
-        jaxccp.site_jacobian(here.model, state, "foot") @ into, rows, atol=1e-12
+        jaxccp.site_jacobian(loaded.model, state, "foot") @ into, rows, atol=1e-12
     )
-    mujoco.mj_jacBodyCom(there, data, rows[:3], rows[3:], there.body("lower").id)
+    mujoco.mj_jacBodyCom(reference, data, rows[:3], rows[3:], reference.body("lower").id)
     np.testing.assert_allclose(
-        jaxccp.site_jacobian(here.model, state, "lower") @ into, rows, atol=1e-12
+        jaxccp.site_jacobian(loaded.model, state, "lower") @ into, rows, atol=1e-12
     )
 
 
 def test_names_and_lengths_are_checked(pair) -> None:
-    here, _, _, state, _ = pair
+    loaded, _, _, state, _ = pair
     with pytest.raises(ValueError, match="foot"):
-        jaxccp.site_jacobian(here.model, state, "fot")
+        jaxccp.site_jacobian(loaded.model, state, "fot")
     with pytest.raises(ValueError, match="acceleration"):
-        jaxccp.inverse_dynamics(here.model, state, [1.0, 2.0])
+        jaxccp.inverse_dynamics(loaded.model, state, [1.0, 2.0])
 
 
 def test_a_rotor_on_a_flexible_body_couples_its_velocities() -> None:
@@ -157,8 +159,8 @@ def test_a_rotor_on_a_flexible_body_couples_its_velocities() -> None:
     ends = [(frames[0], (0, 0, 0)), (frames[1], (0, 0, 0))]
     builder.add_tendon(jaxccp.TendonPath(ends, armature=0.7))
     model, state = builder.build()
-    along = np.outer([0, 0, -1, 0, 0, 1], [0, 0, -1, 0, 0, 1])
-    expected = 0.2 * np.eye(6) + 0.7 * along
+    direction = np.outer([0, 0, -1, 0, 0, 1], [0, 0, -1, 0, 0, 1])
+    expected = 0.2 * np.eye(6) + 0.7 * direction
     np.testing.assert_allclose(jaxccp.mass_matrix(model, state), expected, atol=1e-12)
     acceleration = np.arange(6.0)
     needed = jaxccp.inverse_dynamics(model, state, acceleration)

@@ -1,4 +1,4 @@
-"""Inverse kinematics against MuJoCo's forward kinematics and closed forms."""
+"""Test inverse kinematics against MuJoCo's forward kinematics and closed forms."""
 
 import jax
 import jax.numpy as jnp
@@ -28,12 +28,12 @@ def arm():
 
 @pytest.fixture(scope="module")
 def to_tip(arm):
-    """The program that brings the tip to a position."""
+    """Return the compiled program that brings the tip to a position."""
     return jax.jit(lambda target: inverse_kinematics(arm.model, arm.state, {"tip": target}))
 
 
 def tip(qpos: np.ndarray) -> np.ndarray:
-    """Return where MuJoCo has the tip."""
+    """Return the tip's position in MuJoCo."""
     model = mujoco.MjModel.from_xml_string(ARM)
     data = mujoco.MjData(model)
     data.qpos[:] = qpos
@@ -41,45 +41,48 @@ def tip(qpos: np.ndarray) -> np.ndarray:
     return data.site("tip").xpos.copy()
 
 
-def coordinates(arm, found: InverseKinematics) -> np.ndarray:
-    return np.asarray(arm.layout.coordinates(arm.model, found.state)[0])
+def coordinates(arm, result: InverseKinematics) -> np.ndarray:
+    return np.asarray(arm.layout.coordinates(arm.model, result.state)[0])
 
 
 def test_tip_is_where_it_is_wanted(arm, to_tip) -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):
         target = tip(rng.uniform(-1.2, 1.2, 4))
-        found = to_tip(target)
-        assert found.converged
-        np.testing.assert_allclose(tip(coordinates(arm, found)), target, atol=1e-8)
+        result = to_tip(target)
+        assert result.converged
+        np.testing.assert_allclose(tip(coordinates(arm, result)), target, atol=1e-8)
 
 
 def test_out_of_reach_is_said(arm, to_tip) -> None:
-    """The nearest pose is the arm stretched towards the target, as far as it reaches."""
-    found = to_tip(np.array([0.0, 3.0, 0.0]))
-    assert not found.converged
+    """A target out of reach gives the nearest pose, the arm stretched towards it, and is
+    reported as not converged."""
+    result = to_tip(np.array([0.0, 3.0, 0.0]))
+    assert not result.converged
     reach = 0.4 + 0.3 + np.hypot(0.2, 0.01)
-    np.testing.assert_allclose(found.error, 3.0 - reach, rtol=1e-5)
+    np.testing.assert_allclose(result.error, 3.0 - reach, rtol=1e-5)
 
 
 def test_limits_and_targets_of_joints(arm) -> None:
-    """Joint 3 stops at its limit, from which it was to go on."""
+    """A target beyond joint 3's limit brings the joint to its limit."""
     find = jax.jit(lambda q: inverse_kinematics(arm.model, arm.state, {}, {"j1": 0.7, "j3": q}))
-    found = find(2.5)
-    np.testing.assert_allclose(coordinates(arm, found), [0.7, 0.0, np.radians(100), 0.0], atol=1e-8)
-    np.testing.assert_allclose(found.error, 2.5 - np.radians(100), atol=1e-6)
+    result = find(2.5)
+    np.testing.assert_allclose(
+        coordinates(arm, result), [0.7, 0.0, np.radians(100), 0.0], atol=1e-8
+    )
+    np.testing.assert_allclose(result.error, 2.5 - np.radians(100), atol=1e-6)
     assert find(-1.0).converged
 
 
 def test_fixed_axes_stay(arm) -> None:
     target = tip(np.array([0.0, 0.5, -0.9, 0.0]))
-    found = inverse_kinematics(arm.model, arm.state, {"tip": target}, fixed=("j1", "j4"))
-    assert found.converged
-    np.testing.assert_allclose(coordinates(arm, found)[[0, 3]], 0.0, atol=1e-12)
+    result = inverse_kinematics(arm.model, arm.state, {"tip": target}, fixed=("j1", "j4"))
+    assert result.converged
+    np.testing.assert_allclose(coordinates(arm, result)[[0, 3]], 0.0, atol=1e-12)
 
 
 def test_derivative_is_that_of_the_solution(arm, to_tip) -> None:
-    """The tip follows its target, and a longer arm turns back its joints."""
+    """The tip's position has the derivative 1 by its target, forward and in reverse."""
     target = jnp.asarray(tip(np.array([0.3, 0.4, -0.9, 0.2])))
 
     def reached(position: jax.Array) -> jax.Array:

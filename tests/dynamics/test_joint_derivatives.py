@@ -1,4 +1,4 @@
-"""Derivatives of a mechanism's rollout in every parameter, against central differences."""
+"""Test derivatives of a mechanism's rollout in every parameter against central differences."""
 
 from functools import cache
 
@@ -42,7 +42,8 @@ Inputs = tuple[Model, State, Array]
 
 @cache
 def inputs() -> Inputs:
-    """An arm with all that acts along axes, a geared wheel, a spring between points, a loop."""
+    """Build an arm with all kinds of forces along its axes, a geared wheel, a spring between
+    points, and a loop."""
     builder = ModelBuilder()
     arm = builder.add_body(1.0, (0.02, 0.03, 0.025), (0.5, 0, 0))
     shoulder = Revolute(
@@ -132,11 +133,13 @@ PATHS = {
 
 
 TREE = 4
-"""Joints in no loop: turned axes would jam a planar loop in space, which is closed redundantly."""
+"""Number of joints in no loop: rotated axes would jam a planar loop in space, which is closed
+redundantly."""
 
 
 def direction(name: str) -> np.ndarray:
-    """Random, in one kind of number; what is 0 or infinite stays so."""
+    """Return a random unit direction in one kind of number; entries that are 0 or infinite stay
+    so."""
     leaf = np.asarray(PATHS[name](inputs()))
     kept = np.isfinite(leaf)
     if name in ("damping", "stiffness", "armature", "friction"):
@@ -147,7 +150,7 @@ def direction(name: str) -> np.ndarray:
     return np.where(kept, random / np.linalg.norm(random[kept]), 0.0)
 
 
-def moved(name: str, step: np.ndarray) -> Inputs:
+def displaced(name: str, step: np.ndarray) -> Inputs:
     leaf = PATHS[name](inputs())
     return jax.tree.map(lambda x: x + jnp.asarray(step) if x is leaf else x, inputs())
 
@@ -156,10 +159,10 @@ def slope(name: str) -> float:
     return float(np.vdot(PATHS[name](compiled()(inputs())[1]), direction(name)))
 
 
-def difference(name: str, along: np.ndarray) -> float:
-    """Of fourth order."""
+def difference(name: str, vector: np.ndarray) -> float:
+    """Return the derivative of the loss along a direction, from a difference of fourth order."""
     e = 2e-5
-    values = [float(compiled()(moved(name, k * e * along))[0][0]) for k in (-2, -1, 1, 2)]
+    values = [float(compiled()(displaced(name, k * e * vector))[0][0]) for k in (-2, -1, 1, 2)]
     return (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * e)
 
 
@@ -168,10 +171,10 @@ def test_all_of_it_acts() -> None:
     coordinate, rate = compiled()(inputs())[0][1]
     linkage = inputs()[0].topology.linkage
     wrist = linkage.axis("wrist.0") + np.arange(3)
-    round_it = np.linalg.norm(rate[wrist])
-    assert round_it > 0.5
+    speed = np.linalg.norm(rate[wrist])
+    assert speed > 0.5
     # Beyond by what a chord of the circle misses of the arc.
-    assert 0 < np.linalg.norm(coordinate[wrist]) - CONE < (H * round_it) ** 2 / CONE
+    assert 0 < np.linalg.norm(coordinate[wrist]) - CONE < (H * speed) ** 2 / CONE
     assert coordinate[linkage.axis("elbow.0")] == pytest.approx(STOP, abs=1e-4)
     # It came at 1.2 rad/s.
     assert abs(rate[linkage.axis("elbow.0")]) < 1e-2
@@ -182,19 +185,20 @@ def test_all_of_it_acts() -> None:
 
 @pytest.mark.parametrize("name", PATHS)
 def test_derivatives(name: str) -> None:
-    """Reverse mode, which is forward mode transposed, against differences."""
-    wanted = difference(name, direction(name))
-    assert slope(name) == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+    """Reverse mode, which is forward mode transposed, agrees with differences."""
+    expected = difference(name, direction(name))
+    assert slope(name) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def test_anchors_in_other_directions() -> None:
-    """Of trees and of the loop. Displacements ten times as far change the step in which the elbow
-    reaches its limit in two of these directions, and differences over them are wrong by 2 %."""
+    """Derivatives by anchors of trees and of the loop agree with differences in random
+    directions. Displacements ten times as large change the step in which the elbow reaches its
+    limit in two of these directions, and differences over them are wrong by 2 %."""
     rng = np.random.default_rng(11)
     anchors = np.asarray(PATHS["anchors"](inputs()))
     gradient = PATHS["anchors"](compiled()(inputs())[1])
     for _ in range(8):
-        along = rng.normal(size=anchors.shape)
-        along /= np.linalg.norm(along)
-        wanted = difference("anchors", along)
-        assert float(np.vdot(gradient, along)) == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+        vector = rng.normal(size=anchors.shape)
+        vector /= np.linalg.norm(vector)
+        expected = difference("anchors", vector)
+        assert float(np.vdot(gradient, vector)) == pytest.approx(expected, rel=1e-6, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Joints eliminated against joints iterated over, conservation laws and reaction forces."""
+"""Test eliminated joints against joints solved by iteration, conservation laws and reactions."""
 
 from dataclasses import replace
 from functools import cache
@@ -33,13 +33,13 @@ CHAIN, HEAVY = 8, 30.0
 
 @cache
 def scene() -> tuple[Model, State]:
-    """Side by side: an arm that reaches its limits and the ground, a linkage that falls on it and
-    one that nothing touches, a four-bar linkage, a chain with a heavy end."""
+    """Build side by side an arm that reaches its limits and the ground, a linkage that falls on
+    the ground and one that nothing touches, a four-bar linkage, and a chain with a heavy end."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), group=2)
 
-    def ball(radius: float, mass: float, position: tuple, **more) -> int:
-        body = builder.add_body(mass, Sphere(radius).inertia(mass), position, **more)
+    def ball(radius: float, mass: float, position: tuple, **options) -> int:
+        body = builder.add_body(mass, Sphere(radius).inertia(mass), position, **options)
         builder.add_shape(body, Sphere(radius), mask=2)
         return body
 
@@ -84,7 +84,7 @@ def scene() -> tuple[Model, State]:
 
 
 def run(eliminate: bool) -> tuple[State, StepReport]:
-    """Every step, time first."""
+    """Return the states and the reports of every step; time is the first axis."""
     model, state = scene()
     solver = None if eliminate else Newton()
     stepper = EulerImplicitLinearized(
@@ -99,7 +99,7 @@ eliminated = cache(lambda: run(True))
 
 
 def test_motion_and_reactions_are_those_of_iterating_over_all_rows() -> None:
-    (state, report), (other, iterated) = eliminated(), run(False)
+    (state, report), (reference, iterated) = eliminated(), run(False)
     assert not report.solver.status.any()
     assert not iterated.solver.status.any()
     # What is compared is worth it: contacts, a limit, a servo and dry friction at their bounds.
@@ -108,7 +108,9 @@ def test_motion_and_reactions_are_those_of_iterating_over_all_rows() -> None:
     assert state.joint_positions[-1, linkage.axis("shoulder")] == pytest.approx(0.02, abs=1e-9)
     assert abs(report.reactions[-1, linkage.joint("rail"), 0]) > 0.4
     for name in ("position", "quaternion", "velocity", "angular_velocity"):
-        np.testing.assert_allclose(getattr(state, name), getattr(other, name), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            getattr(state, name), getattr(reference, name), rtol=0, atol=1e-9
+        )
     np.testing.assert_allclose(report.reactions, iterated.reactions, rtol=1e-6, atol=1e-6)
 
 
@@ -162,7 +164,8 @@ DIFFERENTIATED = ("damping", "stiffness", "armature", "anchor", "velocity", "mas
 
 
 def test_gradients_match_central_differences() -> None:
-    """Through a step with contacts, a limit, servos, dry friction and a redundant loop."""
+    """Gradients through a step with contacts, a limit, servos, dry friction and a redundant loop
+    match central differences."""
     model, _ = scene()
     late = jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), eliminated()[0])
     stepper = EulerImplicitLinearized(H, stop=Stop(1e-12))
@@ -178,21 +181,21 @@ def test_gradients_match_central_differences() -> None:
         end, _ = stepper.step(changed, begin, None, jnp.array([0.5, 1.0]))
         return jnp.sum(weights * jnp.stack([end.position, end.velocity]))
 
-    here = {name: getattr(model.axes, name) for name in DIFFERENTIATED[:3]}
-    here |= {"anchor": model.joints.anchor, "velocity": late.velocity, "mass": model.bodies.mass}
+    values = {name: getattr(model.axes, name) for name in DIFFERENTIATED[:3]}
+    values |= {"anchor": model.joints.anchor, "velocity": late.velocity, "mass": model.bodies.mass}
     both = jax.jit(jax.value_and_grad(loss))
-    _, gradient = both(here)
+    _, gradient = both(values)
     for name in DIFFERENTIATED:
-        direction = random.normal(size=here[name].shape)
+        direction = random.normal(size=values[name].shape)
         if name in DIFFERENTIATED[:3]:
-            direction *= np.asarray(here[name]) > 0
+            direction *= np.asarray(values[name]) > 0
         if name == "anchor":
             # In the plane of the four-bar linkage, out of which its hinges would contradict.
             direction[..., 1] = 0.0
         size = 1e-6
 
         def at(t: float) -> float:
-            return float(both(here | {name: here[name] + t * direction})[0])  # noqa: B023
+            return float(both(values | {name: values[name] + t * direction})[0])  # noqa: B023
 
         difference = (at(size) - at(-size)) / (2 * size)
         slope = float(np.sum(np.asarray(gradient[name]) * direction))

@@ -1,4 +1,7 @@
-"""Batches in which jaxlib 0.10 blocked for ever: on CPU, of small factors and triangular solves."""
+"""Test batches in which jaxlib 0.10 blocked for ever.
+
+They were batches of small factors and triangular solves on the CPU.
+"""
 
 import subprocess
 import sys
@@ -8,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 900
-"""Seconds; a process that blocks takes no time of the processor, however long it is waited for."""
+"""Time limit [s]; a process that blocks uses no processor time, however long the wait."""
 
 
 @pytest.mark.slow

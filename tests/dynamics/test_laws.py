@@ -1,4 +1,4 @@
-"""Force laws and imposed lengths of tendons against analytic mechanics and quadrature."""
+"""Test force laws and imposed lengths of tendons against analytic mechanics and quadrature."""
 
 from dataclasses import replace
 from functools import cache
@@ -41,7 +41,7 @@ def hardening(k: Array, c: Array, x: Array, v: Array, t: Array) -> Array:
     return -k * x**3 - c * v
 
 
-def shaken(x: Array, v: Array, t: Array) -> Array:
+def shaking_force(x: Array, v: Array, t: Array) -> Array:
     return 5 * jnp.sin(10 * t)
 
 
@@ -70,7 +70,7 @@ def scene() -> tuple[Model, State]:
         cart(name, i)
         builder.add_tendon(Coupling({name: 1.0}, law=Partial(hardening, k, LOSS)), f"{name} law")
     cart("shaken", 2)
-    builder.add_tendon(Coupling({"shaken": 1.0}, law=shaken), "shaker")
+    builder.add_tendon(Coupling({"shaken": 1.0}, law=shaking_force), "shaker")
     cart("toppling", 3)
     builder.add_tendon(Coupling({"toppling": 1.0}, law=toppling), "push")
     cart("servoed", 5)
@@ -80,8 +80,8 @@ def scene() -> tuple[Model, State]:
     wheel = builder.add_body(1.0, (INERTIA,) * 3, (0, 4, 0), name="wheel")
     builder.add_joint(Revolute((0, 0, 1)), 0, wheel, (0, 4, 0), name="wheel")
     builder.add_tendon(Coupling({"wheel": 1.0}, length=swing), "crank")
-    hung = builder.add_body(MASS, (0.01,) * 3, (0, 6, -1), name="hung")
-    points = [(0, (0, 6, 0)), (hung, (0, 0, 0))]
+    weight = builder.add_body(MASS, (0.01,) * 3, (0, 6, -1), name="hung")
+    points = [(0, (0, 6, 0)), (weight, (0, 0, 0))]
     builder.add_tendon(TendonPath(points, length=Partial(reach, 0.5)), "winch")
     model, state = builder.build()
     start = jnp.zeros(len(model.topology.linkage.axes))
@@ -89,7 +89,7 @@ def scene() -> tuple[Model, State]:
         start = start.at[model.topology.linkage.axis(name)].set(0.3)
     placed = forward_kinematics(model, state, start, start.at[:].set(0.0))
     wheel_rate = placed.angular_velocity.at[wheel, 2].set(AMPLITUDE * PULSE)
-    falling = placed.velocity.at[hung, 2].set(-0.5)
+    falling = placed.velocity.at[weight, 2].set(-0.5)
     return model, replace(placed, angular_velocity=wheel_rate, velocity=falling)
 
 
@@ -118,15 +118,22 @@ TIME = H * np.arange(1, STEPS + 1)
 
 @pytest.mark.parametrize(("name", "k"), [("soft", CUBIC), ("hard", 4 * CUBIC)])
 def test_hardening_springs_of_one_law(path: Trajectory, name: str, k: float) -> None:
-    """The linearly implicit Euler rule to rounding, and so the differential equation to O(h)."""
+    """The motion follows the linearly implicit Euler rule to rounding, and so the differential
+    equation to O(h).
+
+    Args:
+        path: trajectory of the scene
+        name: name of the cart
+        k: coefficient of the cubic spring [N/m³]
+    """
     place, speed, steps = 0.3, 0.0, []
     for _ in TIME:
         resisting = H * LOSS + H * H * 3 * k * place**2
         speed = (MASS * speed - H * k * place**3) / (MASS + resisting)
         steps.append((k * place**3 + resisting / H * speed, place := place + H * speed))
-    wanted = np.array(steps)
-    np.testing.assert_allclose(slid(path, name), wanted[:, 1], atol=1e-9)
-    np.testing.assert_allclose(force(path, f"{name} law"), -wanted[:, 0], atol=1e-6)
+    expected = np.array(steps)
+    np.testing.assert_allclose(slid(path, name), expected[:, 1], atol=1e-9)
+    np.testing.assert_allclose(force(path, f"{name} law"), -expected[:, 0], atol=1e-6)
     exact = solve_ivp(
         lambda _, y: [y[1], (-k * y[0] ** 3 - LOSS * y[1]) / MASS], (0, TIME[-1]), [0.3, 0.0],
         t_eval=TIME, rtol=1e-10, atol=1e-12,
@@ -147,7 +154,8 @@ def test_negative_stiffness(path: Trajectory) -> None:
 
 
 def test_force_of_a_geared_servo_along_its_tendon(path: Trajectory) -> None:
-    """The body moves with the velocity that the step's impulse has given it."""
+    """The reported force of a geared servo is the body's change of momentum: it moves with the
+    velocity that the step's impulse has given it."""
     change = np.diff(np.diff(slid(path, "servoed"), prepend=0.3), prepend=0.0) / H
     np.testing.assert_allclose(force(path, "drive"), MASS * change / H, atol=1e-6)
     assert force(path, "drive").min() < -10
@@ -163,14 +171,14 @@ def test_imposed_rotation_and_its_torque(path: Trajectory) -> None:
 
 
 def test_rod_that_gets_longer(path: Trajectory) -> None:
-    """Lowered at constant speed it carries the weight."""
+    """A rod that lowers a body at constant speed carries its weight."""
     depth = np.asarray(path.state.position)[:, scene()[0].topology.body("hung"), 2]
     np.testing.assert_allclose(depth, -1 - 0.5 * TIME, atol=1e-9)
     np.testing.assert_allclose(force(path, "winch"), -MASS * G, rtol=1e-6)
 
 
 def test_stiff_law_is_implicit() -> None:
-    """A million times stiffer than an explicit step of this length would bear."""
+    """A law a million times stiffer than an explicit step of this length would bear is stable."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     body = builder.add_body(1.0, (0.01,) * 3)
     builder.add_joint(Prismatic(), 0, body, name="up")
@@ -182,26 +190,27 @@ def test_stiff_law_is_implicit() -> None:
 
 
 def test_accelerations() -> None:
-    """Of laws as they stand, and of imposed motion its second derivative."""
+    """Accelerations are those of the laws as they stand, and of imposed motion its second
+    derivative."""
     model, state = scene()
     later = replace(state, time=jnp.asarray(0.2))
-    found = jax.jit(accelerations)(model, later)
+    computed = jax.jit(accelerations)(model, later)
     axes = model.topology.linkage
-    wanted = {
+    expected = {
         "soft": -CUBIC * 0.3**3 / MASS,
         "shaken": 5 * np.sin(10 * 0.2) / MASS,
         "toppling": SLOPE * 0.3 / MASS,
         "wheel": -AMPLITUDE * PULSE**2 * np.sin(PULSE * 0.2),
     }
-    for name, value in wanted.items():
-        assert found.axis[axes.axis(name)] == pytest.approx(value, rel=1e-9), name
-    np.testing.assert_allclose(found.body[model.topology.body("hung"), :3], 0, atol=1e-9)
+    for name, value in expected.items():
+        assert computed.axis[axes.axis(name)] == pytest.approx(value, rel=1e-9), name
+    np.testing.assert_allclose(computed.body[model.topology.body("hung"), :3], 0, atol=1e-9)
 
 
 def with_stiffness(model: Model, k: Array) -> Model:
-    """That of both hardening springs [2]."""
+    """Return the model with the given stiffness [2] of its two hardening springs."""
     tendons = model.tendons
-    (group,) = (i for i, chosen in enumerate(tendons.laws.tendons) if len(chosen) == 2)
+    (group,) = (i for i, members in enumerate(tendons.laws.tendons) if len(members) == 2)
     groups = list(tendons.laws.groups)
     law = groups[group]
     assert isinstance(law, Partial)
@@ -213,7 +222,7 @@ def with_stiffness(model: Model, k: Array) -> Model:
 
 
 def test_parameters_are_differentiated() -> None:
-    """Of two springs of one law, by central differences."""
+    """Derivatives by the parameters of two springs of one law agree with central differences."""
     model, state = scene()
     bodies = np.array([model.topology.body(name) for name in ("soft", "hard")])
 
@@ -227,14 +236,14 @@ def test_parameters_are_differentiated() -> None:
         return value, jax.vmap(back)(jnp.eye(2))[0]
 
     start = jnp.asarray([CUBIC, 4 * CUBIC])
-    _, found = both(start)
+    _, slopes = both(start)
     differences = [(both(start + d)[0] - both(start - d)[0]) / 2.0 for d in jnp.eye(2)]
-    np.testing.assert_allclose(found, jnp.stack(differences, axis=1), atol=1e-14, rtol=1e-6)
-    assert np.all(np.diag(found) < 0)
+    np.testing.assert_allclose(slopes, jnp.stack(differences, axis=1), atol=1e-14, rtol=1e-6)
+    assert np.all(np.diag(slopes) < 0)
 
 
 def test_float32_batch_of_parameters() -> None:
-    """As one by one in float64."""
+    """A batch in single precision agrees with the same batch in double precision."""
     model, state = scene()
     bodies = np.array([model.topology.body(name) for name in ("soft", "hard", "wheel", "hung")])
     several = jnp.asarray([[CUBIC, 4 * CUBIC], [4 * CUBIC, CUBIC]])
@@ -243,9 +252,11 @@ def test_float32_batch_of_parameters() -> None:
         def cast(leaf: Array) -> Array:
             return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
-        own, start = jax.tree.map(cast, (model, state))
+        converted, start = jax.tree.map(cast, (model, state))
         after = jax.vmap(
-            lambda k: rollout(with_stiffness(own, k), start, EulerImplicitLinearized(H), 100)[0]
+            lambda k: rollout(with_stiffness(converted, k), start, EulerImplicitLinearized(H), 100)[
+                0
+            ]
         )(several.astype(dtype))
         assert after.position.dtype == dtype
         return jnp.concatenate([after.position[:, bodies], after.angular_velocity[:, bodies]], -1)
@@ -257,7 +268,7 @@ def test_float32_batch_of_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({"law": 3.0}, "Coupling: law must be a function, not 3.0"),
         ({"law": lambda x, v: -x}, "Coupling: law must be a function of 3 scalars that JAX can"),
@@ -266,9 +277,9 @@ def test_float32_batch_of_parameters() -> None:
         ({"length": lambda: 1.0}, "Coupling: length must be a function of 1 scalar that JAX can"),
     ],
 )
-def test_functions_that_are_none(given: dict, message: str) -> None:
+def test_functions_that_are_none(arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Coupling({"up": 1.0}, **given)
+        Coupling({"up": 1.0}, **arguments)
 
 
 def test_bodies_must_be_where_a_motion_starts() -> None:

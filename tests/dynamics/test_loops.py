@@ -1,4 +1,4 @@
-"""Closed loops with redundant rows stay closed by themselves, against plane and space geometry."""
+"""Test that closed loops with redundant rows stay closed, against plane and space geometry."""
 
 from functools import cache
 
@@ -16,7 +16,7 @@ from jaxccp.scenes.loops import jansen_leg, jansen_points, slider_crank, stewart
 H, STEPS, EVERY = 2e-3, 600, 20
 SPEED = 2 * np.pi
 REACH = np.array([0.05, -0.04, 0.03, 0.0, 0.02, -0.03])
-"""To which the legs of the platform are driven [m]."""
+"""Target lengths of the platform's legs, relative to the start [m]."""
 WALKS = np.array([0.0, 20.0, 0.0])
 
 
@@ -44,7 +44,7 @@ def record():
     return jax.device_get((path.state, motion, path.report.solver.status))
 
 
-def turned(name: str) -> np.ndarray:
+def coordinate_of(name: str) -> np.ndarray:
     return record()[1].coordinate[:, scene()[0].topology.linkage.axis(name)]
 
 
@@ -57,27 +57,29 @@ def test_loops_stay_closed() -> None:
 
 
 def test_slider_crank() -> None:
-    angle, slid = turned("crank"), turned("slider")
+    angle, slid = coordinate_of("crank"), coordinate_of("slider")
     assert angle[-1] > 2 * np.pi
-    wanted = 0.1 * np.cos(angle) + np.sqrt(0.3**2 - (0.1 * np.sin(angle)) ** 2)
-    np.testing.assert_allclose(slid + 0.4, wanted, atol=1e-4)
+    expected = 0.1 * np.cos(angle) + np.sqrt(0.3**2 - (0.1 * np.sin(angle)) ** 2)
+    np.testing.assert_allclose(slid + 0.4, expected, atol=1e-4)
 
 
 def test_leg_walks_as_its_circles_meet() -> None:
-    """Centres of two bars at every angle of the crank, whose turn about y is the other way."""
+    """The centres of two bars are right at every angle of the crank, whose rotation about y is
+    negative."""
     states, model = record()[0], scene()[0]
-    angle = turned("leg crank centre")
+    angle = coordinate_of("leg crank centre")
     assert angle[-1] > 2 * np.pi
     for name, pins in (("foot", ("ankle", "heel", "foot")), ("upper", ("fixed", "knee", "hip"))):
-        found = states.position[:, model.topology.body(f"leg {name}")] - WALKS
-        points = [jansen_points(-turn) for turn in angle]
-        wanted = [np.mean([at[pin] for pin in pins], axis=0) for at in points]
-        np.testing.assert_allclose(found[:, [0, 2]], wanted, atol=1e-3)
-        np.testing.assert_allclose(found[:, 1], 0, atol=1e-9)
+        actual = states.position[:, model.topology.body(f"leg {name}")] - WALKS
+        points = [jansen_points(-crank_angle) for crank_angle in angle]
+        expected = [np.mean([at[pin] for pin in pins], axis=0) for at in points]
+        np.testing.assert_allclose(actual[:, [0, 2]], expected, atol=1e-3)
+        np.testing.assert_allclose(actual[:, 1], 0, atol=1e-9)
 
 
 def test_platform_is_where_its_legs_reach() -> None:
-    """Lengths of the legs by the platform's pose, in numpy, against the joints' coordinates."""
+    """The lengths of the legs, computed from the platform's pose in numpy, agree with the
+    joints' coordinates."""
     model, state = scene()
     bodies, linkage = model.topology, model.topology.linkage
     heads = np.asarray(model.joints.anchor)[[linkage.joint(f"head{i}") for i in range(6)], 1]
@@ -85,13 +87,13 @@ def test_platform_is_where_its_legs_reach() -> None:
     index = bodies.body("platform")
 
     def lengths(position: np.ndarray, orientation: np.ndarray) -> np.ndarray:
-        turn = Rotation.from_quat(np.array(orientation), scalar_first=True)
-        return np.linalg.norm(position + turn.apply(heads) - feet, axis=1)
+        rotation = Rotation.from_quat(np.array(orientation), scalar_first=True)
+        return np.linalg.norm(position + rotation.apply(heads) - feet, axis=1)
 
     states = record()[0]
     start = lengths(np.asarray(state.position[index]), np.asarray(state.quaternion[index]))
     end = lengths(states.position[-1, index], states.quaternion[-1, index])
-    moved = np.array([turned(f"leg{i}")[-1] for i in range(6)])
-    np.testing.assert_allclose(moved, end - start, atol=1e-5)
+    extension = np.array([coordinate_of(f"leg{i}")[-1] for i in range(6)])
+    np.testing.assert_allclose(extension, end - start, atol=1e-5)
     # The servos carry the weight by what is left to go.
-    np.testing.assert_allclose(moved, REACH, atol=5e-3)
+    np.testing.assert_allclose(extension, REACH, atol=5e-3)

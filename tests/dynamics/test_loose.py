@@ -1,4 +1,4 @@
-"""Mechanisms among loose bodies, whose masses are kept apart, as with one mass matrix for all."""
+"""Test mechanisms among many free bodies, whose masses are kept separate, against one matrix."""
 
 from dataclasses import replace
 from functools import partial
@@ -33,7 +33,7 @@ STOP = Stop(1e-11)
 
 
 def built() -> tuple[Model, State]:
-    """A pendulum knocks a ball off a box."""
+    """Build a pendulum that knocks a ball off a box."""
     builder, rough = ModelBuilder(), Material(friction=0.4, restitution=0.3)
     builder.add_shape(0, Plane(), material=rough)
     builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, rough, position=(0, 0, 0.1))
@@ -55,27 +55,27 @@ def built() -> tuple[Model, State]:
     [EulerImplicitLinearized, pytest.param(EulerImplicitProjected, marks=pytest.mark.long)],
 )
 def test_they_move_and_are_differentiated_as_with_one_mass_matrix(stepper) -> None:
-    found = []
-    for dense, loose, dofs in ((100, 0, 13), (6, 2, 1)):
-        whole, state = built()
-        model = replace(whole, topology=replace(whole.topology, dense=dense))
-        assert model.topology.standalone.sum() == loose
+    results = []
+    for dense, free_count, dofs in ((100, 0, 13), (6, 2, 1)):
+        original, state = built()
+        model = replace(original, topology=replace(original.topology, dense=dense))
+        assert model.topology.standalone.sum() == free_count
         assert model.topology.dofs.count == dofs
 
-        def end(push: Array, model: Model = model, state: State = state) -> tuple[Array, Array]:
-            force = jnp.zeros((60, 4, 6)).at[:, 3, 0].set(push)
+        def end(force_x: Array, model: Model = model, state: State = state) -> tuple[Array, Array]:
+            force = jnp.zeros((60, 4, 6)).at[:, 3, 0].set(force_x)
             final, path = rollout(model, state, stepper(2e-3, stop=STOP), 60, force)
             return jnp.concatenate([final.position, final.twist], axis=1), path.report.contacts
 
-        found.append(jax.jit(partial(jax.jvp, end, has_aux=True))((0.5,), (1.0,)))
-    (together, slope, touching), (apart, other, _) = found
+        results.append(jax.jit(partial(jax.jvp, end, has_aux=True))((0.5,), (1.0,)))
+    (together, slope, touching), (separate, separate_slope, _) = results
     assert touching.max() > 5 and np.abs(together[2, 0] - 0.02) > 0.02
-    np.testing.assert_allclose(apart, together, atol=1e-8)
-    np.testing.assert_allclose(other, slope, atol=1e-6 * np.abs(slope).max())
+    np.testing.assert_allclose(separate, together, atol=1e-8)
+    np.testing.assert_allclose(separate_slope, slope, atol=1e-6 * np.abs(slope).max())
 
 
 def tossed(count: int) -> tuple[Model, State]:
-    """Slabs above a plane, each thrown in a way of its own."""
+    """Build slabs above a plane, each thrown with a velocity of its own."""
     builder, rough = ModelBuilder(), Material(friction=0.4)
     builder.add_shape(0, Plane(), material=rough)
     for i in range(count):
@@ -91,25 +91,26 @@ def tossed(count: int) -> tuple[Model, State]:
 
 
 def test_steps_of_second_order_move_many_of_them_as_one_alone() -> None:
-    """Seventeen of them, of which the first lands, slides and turns flat."""
-    (many, start), (one, alone) = tossed(17), tossed(1)
-    assert many.topology.standalone.sum() == 17 and not one.topology.standalone.any()
+    """The first of seventeen slabs, which lands, slides and turns flat, moves as a single one
+    does."""
+    (many, start), (single, alone) = tossed(17), tossed(1)
+    assert many.topology.standalone.sum() == 17 and not single.topology.standalone.any()
     ends = [
         jax.jit(lambda m, s: rollout(m, s, HHT(2e-3, law="ncp", stop=STOP), 40))(model, state)
-        for model, state in ((many, start), (one, alone))
+        for model, state in ((many, start), (single, alone))
     ]
-    (found, path), (expected, _) = ends
+    (actual, path), (expected, _) = ends
     assert 2 < path.report.contacts.max() < 8 and not np.any(path.report.solver.status)
-    np.testing.assert_allclose(found.position[1], expected.position[1], atol=1e-9)
-    np.testing.assert_allclose(found.twist[1], expected.twist[1], atol=1e-7)
+    np.testing.assert_allclose(actual.position[1], expected.position[1], atol=1e-9)
+    np.testing.assert_allclose(actual.twist[1], expected.twist[1], atol=1e-7)
 
 
 K, RADIUS = 1e4, 0.1
 
 
 def test_steps_of_second_order_move_more_of_them_than_one_matrix_holds() -> None:
-    """Tops that turn freely as they fall, balls that rest on springs as deep as their weight
-    presses them, and a pendulum: 361 degrees of freedom."""
+    """Tops that turn freely as they fall, balls that rest on springs at the depth of their
+    weight, and a pendulum move as mechanics says: 361 degrees of freedom."""
     count, gravity, h, steps = 30, 9.81, 2e-3, 100
     builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
     springs = Material(smooth=SmoothCoefficients(2 * K, 20.0, 2 * K, 20.0))
@@ -135,11 +136,11 @@ def test_steps_of_second_order_move_more_of_them_than_one_matrix_holds() -> None
     # The axis of a symmetric top precesses about L, at the rate ‖L‖ / I₁.
     momentum = spins * [2e-3, 2e-3, 3e-3]
     size = np.linalg.norm(momentum, axis=1)
-    turn = quaternion.exp(jnp.asarray(time / 2e-3 * momentum))
-    axis = quaternion.rotate(turn, jnp.asarray([0.0, 0.0, 1.0]))
+    rotation = quaternion.exp(jnp.asarray(time / 2e-3 * momentum))
+    axis = quaternion.rotate(rotation, jnp.asarray([0.0, 0.0, 1.0]))
     np.testing.assert_array_less(0.1, time / 2e-3 * size.min())
-    found = quaternion.rotate(final.quaternion[tops], jnp.asarray([0.0, 0.0, 1.0]))
-    np.testing.assert_allclose(found, axis, atol=1e-4)
+    actual = quaternion.rotate(final.quaternion[tops], jnp.asarray([0.0, 0.0, 1.0]))
+    np.testing.assert_allclose(actual, axis, atol=1e-4)
     np.testing.assert_allclose(final.position[balls], state.position[balls], atol=1e-9)
     inertia = 2e-2 + 0.3**2
     motion = joint_motion(model, final)

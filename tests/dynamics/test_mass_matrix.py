@@ -1,4 +1,4 @@
-"""The mass matrix of branched trees, beside MuJoCo's, and in single precision."""
+"""Test the mass matrix of branched trees against MuJoCo's, and in single precision."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,8 +45,8 @@ TREES = """<mujoco><compiler angle="radian"/><default><geom contype="0" conaffin
     <body pos="0.5 0 0"><joint axis="0 1 0"/><geom type="box" size="0.2 0.1 0.1" mass="1"/></body>
   </body>
 </worldbody></mujoco>"""
-"""Two trees on the floor: three joints on one body, a body without a joint, two branches, and tiny
-links far out."""
+"""Two trees with joints to the world: three joints on one body, a body without a joint, two
+branches, and tiny links far from the root."""
 TINY = slice(4, 6)
 """Degrees of freedom of the tiny links."""
 
@@ -57,7 +57,7 @@ def mass_matrix(trees: Screws, jacobian: jax.Array, at: jax.Array, mass: BodyMas
 
 @pytest.fixture(scope="module")
 def posed(tmp_path_factory: pytest.TempPathFactory) -> tuple:
-    """The arguments of the mass matrix at a random pose, and MuJoCo's mass matrix."""
+    """Return the arguments of the mass matrix at a random pose, and MuJoCo's mass matrix."""
     path: Path = tmp_path_factory.mktemp("models") / "trees.xml"
     path.write_text(TREES)
     loaded, reference = load(path), mujoco.MjModel.from_xml_path(str(path))
@@ -77,38 +77,47 @@ def posed(tmp_path_factory: pytest.TempPathFactory) -> tuple:
 
 
 def test_it_is_mujocos(posed: tuple) -> None:
-    arguments, theirs = posed
-    ours = np.asarray(jax.jit(mass_matrix)(*arguments))
-    size = np.sqrt(np.diag(theirs))
+    arguments, expected = posed
+    matrix = np.asarray(jax.jit(mass_matrix)(*arguments))
+    size = np.sqrt(np.diag(expected))
     np.testing.assert_allclose(
-        ours / size / size[:, None], theirs / size / size[:, None], atol=1e-13
+        matrix / size / size[:, None], expected / size / size[:, None], atol=1e-13
     )
 
 
 def test_it_is_exact_in_single_precision_for_tiny_links_far_out(posed: tuple) -> None:
-    """Next to the same numbers in double precision. Coordinates of 1 m are exact to 6e-8 m, which
-    is 1e-5 of the tiny links' levers."""
+    """The mass matrix in single precision agrees with that of the same numbers in double
+    precision. Coordinates of 1 m are exact to 6e-8 m, which is 1e-5 of the tiny links' levers."""
     single = jax.tree.map(lambda x: x.astype(np.float32), posed[0])
     double = jax.tree.map(lambda x: x.astype(np.float64), single)
-    ours, exact = (np.asarray(jax.jit(mass_matrix)(*x), float) for x in (single, double))
+    actual, exact = (np.asarray(jax.jit(mass_matrix)(*x), float) for x in (single, double))
     size = np.sqrt(np.diag(exact))
-    error = np.abs(ours - exact) / size / size[:, None]
+    error = np.abs(actual - exact) / size / size[:, None]
     assert size[TINY].max() < 1e-3
     assert error.max() < 1e-5 and np.delete(np.delete(error, TINY, 0), TINY, 1).max() < 1e-6
 
 
 def test_it_can_be_differentiated(posed: tuple) -> None:
-    """With respect to axes of joints, positions and inertias of bodies, forward and in reverse,
-    beside central differences."""
+    """Derivatives by axes of joints, positions and inertias of bodies, forward and in reverse,
+    agree with central differences."""
     (screws_, _, position, mass), _ = posed
     random = np.random.default_rng(1)
     weight = random.normal(size=position.shape), random.normal(size=(screws_.dofs.count,) * 2)
-    turned, tilted = (random.normal(size=x.shape) for x in (mass.inertia, screws_.angular))
+    inertia_change, axis_change = (
+        random.normal(size=x.shape) for x in (mass.inertia, screws_.angular)
+    )
 
     def value(s: jax.Array) -> jax.Array:
-        bent = BodyMass(mass.mass * (1 + s), mass.inertia + s * (turned + turned.swapaxes(1, 2)))
-        trees, moved = replace(screws_, angular=screws_.angular + s * tilted), s * weight[0]
-        matrix = mass_matrix(trees, trees.bodies(position + moved), position + moved, bent)
+        varied = BodyMass(
+            mass.mass * (1 + s), mass.inertia + s * (inertia_change + inertia_change.swapaxes(1, 2))
+        )
+        trees, displacement = (
+            replace(screws_, angular=screws_.angular + s * axis_change),
+            s * weight[0],
+        )
+        matrix = mass_matrix(
+            trees, trees.bodies(position + displacement), position + displacement, varied
+        )
         return jnp.sum(weight[1] * matrix)
 
     zero, step = jnp.zeros(()), 1e-4
@@ -119,12 +128,14 @@ def test_it_can_be_differentiated(posed: tuple) -> None:
 
 
 def test_no_array_in_it_has_an_entry_for_every_axis_of_every_body(posed: tuple) -> None:
-    """Arrays [nv nb 3] are what XLA has computed more than once."""
+    """No array is as large as [nv nb 3]: XLA has computed such arrays more than once."""
 
     def sizes(program: Any) -> list[int]:
-        found = [x.aval.size for one in program.eqns for x in one.outvars]
-        inner = [p for one in program.eqns for p in one.params.values() if hasattr(p, "jaxpr")]
-        return found + [size for closed in inner for size in sizes(closed.jaxpr)]
+        direct = [x.aval.size for equation in program.eqns for x in equation.outvars]
+        inner = [
+            p for equation in program.eqns for p in equation.params.values() if hasattr(p, "jaxpr")
+        ]
+        return direct + [size for subprogram in inner for size in sizes(subprogram.jaxpr)]
 
     screws_, _, position, _ = posed[0]
     velocities, bodies = screws_.dofs.count, len(position)

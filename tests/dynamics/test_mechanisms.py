@@ -1,4 +1,4 @@
-"""Mechanisms against analytic mechanics, ordinary differential equations and conservation laws."""
+"""Test mechanisms against analytic mechanics, differential equations and conservation laws."""
 
 import numpy as np
 import pytest
@@ -31,16 +31,16 @@ from tests.dynamics.workshop import (
 
 
 def test_every_step_converges_and_joints_stay_closed() -> None:
-    found = record()
-    assert not np.any(found.report.solver.status)
+    run = record()
+    assert not np.any(run.report.solver.status)
     # What a chord over one step misses of the arc that a body at this spin moves on.
-    spin = np.linalg.norm(found.state.angular_velocity, axis=2).max()
+    spin = np.linalg.norm(run.state.angular_velocity, axis=2).max()
     for name in workshop()[0].topology.linkage.joints:
-        assert found.error(name).max() < 0.5 * (H * spin) ** 2 * 0.6, name
+        assert run.error(name).max() < 0.5 * (H * spin) ** 2 * 0.6, name
 
 
 def falling(gravity: float, count: int) -> np.ndarray:
-    """Angle of the pendulum after ``count`` steps, from its equation of motion."""
+    """Return the angle of the pendulum after ``count`` steps, from its equation of motion."""
     pull = MASS * gravity * ARM / (MOMENT + MASS * ARM**2)
     solution = solve_ivp(
         lambda _, y: [y[1], pull * np.cos(y[0])], (0, count * H), [0, 0], rtol=1e-12, atol=1e-12
@@ -49,18 +49,20 @@ def falling(gravity: float, count: int) -> np.ndarray:
 
 
 def test_pendulum_converges_at_first_order() -> None:
-    """Under a quarter of gravity the fall is half as long, which is a step half as long."""
+    """The error halves with the step: under a quarter of gravity the fall takes twice as long,
+    which is the same as a step half as long."""
     coarse, fine = (
         record(g).axis("pendulum")[0][count - 1] - falling(g, count)
         for g, count in ((G, STEPS // 2), (G / 4, STEPS))
     )
-    turned_in_a_step = H * record(G / 4).axis("pendulum")[1].max()
-    assert abs(fine) < turned_in_a_step
+    angle_per_step = H * record(G / 4).axis("pendulum")[1].max()
+    assert abs(fine) < angle_per_step
     assert coarse / fine == pytest.approx(2, rel=0.02)
 
 
 def of_bodies(names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Energy, momentum and spin (about the common centre of mass) over time, in plain numpy."""
+    """Return energy, momentum and spin (about the common centre of mass) over time, in plain
+    numpy."""
     model, _ = workshop()
     state = record().state
     index = [model.topology.body(name) for name in names]
@@ -71,11 +73,11 @@ def of_bodies(names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarra
     centre = np.einsum("b,tbi->ti", mass / mass.sum(), x)
     moment = np.einsum("b,tbi->ti", mass, np.cross(x - centre[:, None], v))
     for i in index:
-        turn = Rotation.from_quat(np.array(state.quaternion[:, i]), scalar_first=True)
-        local = turn.inv().apply(np.array(state.angular_velocity[:, i]))
+        rotation = Rotation.from_quat(np.array(state.quaternion[:, i]), scalar_first=True)
+        local = rotation.inv().apply(np.array(state.angular_velocity[:, i]))
         spin = local @ np.asarray(model.bodies.inertia[i])
         energy += 0.5 * np.sum(local * spin, axis=1)
-        moment += turn.apply(spin)
+        moment += rotation.apply(spin)
     return energy, momentum, moment
 
 
@@ -83,15 +85,16 @@ def of_bodies(names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarra
     "names", [("upper", "lower"), ("crank", "coupler", "rocker")], ids="+".join
 )
 def test_energy(names: tuple[str, ...]) -> None:
-    """Of a double pendulum in space and a closed loop: to first order, against what falls."""
+    """The energy of a double pendulum in space and of a closed loop is kept to first order,
+    relative to the potential energy that it exchanges."""
     energy, *_ = of_bodies(names)
     model, _ = workshop()
     height = record().state.position[:, [model.topology.body(name) for name in names], 2]
-    turned_over = (
+    exchanged = (
         G * np.ptp(height, axis=0) @ [model.bodies.mass[model.topology.body(n)] for n in names]
     )
-    assert turned_over > 1
-    assert np.abs(energy - energy[0]).max() < 0.01 * turned_over
+    assert exchanged > 1
+    assert np.abs(energy - energy[0]).max() < 0.01 * exchanged
 
 
 def test_momentum_of_linked_bodies_that_float() -> None:
@@ -102,56 +105,66 @@ def test_momentum_of_linked_bodies_that_float() -> None:
 
 
 def test_limits_hold() -> None:
-    found = record()
-    angle, rate = found.axis("stopped")
+    run = record()
+    angle, rate = run.axis("stopped")
     assert angle[-1] == pytest.approx(0.6, abs=1e-9)
     assert rate[-1] == pytest.approx(0, abs=1e-9)
-    slid, _ = found.axis("rail")
+    slid, _ = run.axis("rail")
     assert slid.min() < -0.0499
     assert np.abs(slid).max() < 0.05 + 1e-4
 
 
 def ball(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation vector of a ball and the torque of its joint over time, in the world: all of it
-    is its limit's."""
-    found, linkage = record(), workshop()[0].topology.linkage
+    """Return the rotation vector of a ball and the torque of its joint over time, in the world.
+    All of the torque is that of the limit."""
+    run, linkage = record(), workshop()[0].topology.linkage
     index = linkage.axis(f"{name}.0") + np.arange(3)
-    torque = found.report.reactions[:, linkage.joint(name), 3:]
-    return np.asarray(found.motion.coordinate)[:, index], np.asarray(torque)
+    torque = run.report.reactions[:, linkage.joint(name), 3:]
+    return np.asarray(run.motion.coordinate)[:, index], np.asarray(torque)
 
 
 def test_ball_rests_at_its_limit() -> None:
-    """A pendulum that falls from where it is level, as far as it may turn."""
-    turned, torque = ball("held")
-    np.testing.assert_allclose(turned[-1], [0, 0.6, 0], atol=1e-8)
+    """A pendulum that falls from where it is level rests at the limit of its joint."""
+    rotation, torque = ball("held")
+    np.testing.assert_allclose(rotation[-1], [0, 0.6, 0], atol=1e-8)
     np.testing.assert_allclose(torque[-1], [0, -MASS * G * ARM * np.cos(0.6), 0], atol=1e-6)
-    assert np.linalg.norm(turned, axis=1).max() < 0.6 + 1e-8
+    assert np.linalg.norm(rotation, axis=1).max() < 0.6 + 1e-8
 
 
 def test_ball_slides_along_its_limit() -> None:
-    """A symmetric top that goes round steadily leans on the cone, which has no friction:
-    its equation in the angle θ from Lagrange's, with the spin Ω (cos θ − 1) about its axis."""
-    turned, torque = ball("top")
-    angle = np.linalg.norm(turned, axis=1)
+    """A symmetric top that revolves steadily leans on the cone of its limit, which has no
+    friction. The torque follows from Lagrange's equation in the angle θ, with the spin Ω (cos θ
+    − 1) about its axis."""
+    rotation, torque = ball("top")
+    angle = np.linalg.norm(rotation, axis=1)
     # Beyond by what a chord misses of the arc.
     assert 0 < angle.max() - CONE < 0.5 * (H * ROUND) ** 2
     moment = (MOMENT + MASS * ARM**2) * np.cos(CONE) + AXIAL * (1 - np.cos(CONE))
-    wanted = np.sin(CONE) * (ROUND**2 * moment - MASS * G * ARM)
-    pressed = np.einsum("ti,ti->t", torque, turned) / angle
-    np.testing.assert_allclose(pressed[10:], -wanted, rtol=2 * H * ROUND)
-    gone = np.unwrap(np.arctan2(turned[:, 1], turned[:, 0]))
-    np.testing.assert_allclose(gone, ROUND * H * np.arange(1, STEPS + 1), rtol=H * ROUND)
+    expected = np.sin(CONE) * (ROUND**2 * moment - MASS * G * ARM)
+    pressed = np.einsum("ti,ti->t", torque, rotation) / angle
+    np.testing.assert_allclose(pressed[10:], -expected, rtol=2 * H * ROUND)
+    azimuth = np.unwrap(np.arctan2(rotation[:, 1], rotation[:, 0]))
+    np.testing.assert_allclose(azimuth, ROUND * H * np.arange(1, STEPS + 1), rtol=H * ROUND)
 
 
 def test_dry_friction_holds_and_slips() -> None:
-    found = record()
-    assert np.abs(found.axis("holds")[0]).max() < 1e-12
+    run = record()
+    assert np.abs(run.axis("holds")[0]).max() < 1e-12
     rate = 0.1 * FRICTION / INERTIA * H * np.arange(1, STEPS + 1)
-    np.testing.assert_allclose(found.axis("slips")[1], rate, atol=1e-9)
+    np.testing.assert_allclose(run.axis("slips")[1], rate, atol=1e-9)
 
 
 def implicit(stiffness: float, damping: float, armature: float, aim: float, most: float) -> tuple:
-    """A wheel on a spring and a damper with a limited force, by the implicit Euler rule."""
+    """Return angle and rate of a wheel on a spring and a damper with a limited force over time, by
+    the implicit Euler rule.
+
+    Args:
+        stiffness: stiffness of the spring [N m/rad]
+        damping: damping [N m s/rad]
+        armature: inertia of the rotor [kg m²]
+        aim: angle at which the spring is at rest [rad]
+        most: largest torque, applied where there is no armature [N m]
+    """
     alpha = H * damping + H * H * stiffness
     angle, rate, path = 0.0, 0.0, []
     for _ in range(STEPS):
@@ -175,8 +188,8 @@ def implicit(stiffness: float, damping: float, armature: float, aim: float, most
     ],
 )
 def test_springs_and_servos_are_implicit(name: str, numbers: tuple) -> None:
-    for found, wanted in zip(record().axis(name), implicit(*numbers), strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-8)
+    for actual, expected in zip(record().axis(name), implicit(*numbers), strict=True):
+        np.testing.assert_allclose(actual, expected, atol=1e-8)
 
 
 def test_servo_reaches_its_aim() -> None:

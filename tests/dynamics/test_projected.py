@@ -1,4 +1,4 @@
-"""The projected stepper and closing of loops: errors of positions at the tolerance."""
+"""Test the projected stepper and the closing of loops: position errors stay at the tolerance."""
 
 from functools import cache
 from typing import Any
@@ -29,8 +29,8 @@ LIMIT = 0.4
 
 @cache
 def scene() -> tuple[Model, State]:
-    """A four-bar linkage, a pendulum on its limit, a box that falls on the ground, and two on a
-    hinge that do."""
+    """Build a four-bar linkage, a pendulum on its limit, a box that falls on the ground, and two
+    hinged boxes that do."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 0, 1.1))
@@ -55,7 +55,7 @@ def scene() -> tuple[Model, State]:
 
 
 def lowest(state: State, name: str) -> np.ndarray:
-    """Height of a box's lowest corner over time."""
+    """Return the height of a box's lowest corner over time."""
     index = scene()[0].topology.body(name)
     w, x, y, z = np.moveaxis(np.asarray(state.quaternion[:, index]), -1, 0)
     down = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1)
@@ -68,11 +68,11 @@ def test_errors_stay_at_the_tolerance() -> None:
     _, path = rollout(model, state, stepper, STEPS)
     assert not np.any(path.report.solver.status)
     motion = jax.jit(jax.vmap(joint_motion, (None, 0)))(model, path.state)
-    turned = motion.coordinate[:, model.topology.linkage.axis("crank")]
-    assert np.ptp(turned) > 1
+    angle = motion.coordinate[:, model.topology.linkage.axis("crank")]
+    assert np.ptp(angle) > 1
     # One Newton step leaves the square of what a chord misses of its arc.
-    missed = 0.5 * (H * np.linalg.norm(path.state.angular_velocity, axis=2).max()) ** 2
-    assert np.abs(motion.error).max() < missed**2 < 1e-6
+    chord_error = 0.5 * (H * np.linalg.norm(path.state.angular_velocity, axis=2).max()) ** 2
+    assert np.abs(motion.error).max() < chord_error**2 < 1e-6
     # Reactions have the corrections of the velocities in them: they are what changes the momentum.
     mass = np.asarray(model.bodies.mass)[1:4]
     momentum = np.einsum("b,tbi->ti", mass, np.asarray(path.state.velocity)[:, 1:4])
@@ -92,7 +92,7 @@ def test_errors_stay_at_the_tolerance() -> None:
 
 
 def test_loops_close() -> None:
-    """Coordinates of a tree leave a loop open; what closes it is a four-bar linkage again."""
+    """A loop that coordinates of its tree leave open is closed to a four-bar linkage again."""
     model, state = scene()
     linkage = model.topology.linkage
     q = np.zeros(len(linkage.axes))
@@ -101,17 +101,17 @@ def test_loops_close() -> None:
     motion = jax.jit(joint_motion)
     assert np.abs(motion(model, opened).error).max() > 0.01
     closed = jax.jit(close_loops)(model, opened)
-    found = motion(model, closed)
-    assert np.abs(found.error).max() < 1e-9
+    closed_motion = motion(model, closed)
+    assert np.abs(closed_motion.error).max() < 1e-9
     # To the solver's tolerance [m, rad]; joints, which are eliminated, to rounding.
-    assert found.coordinate[linkage.axis("stopped")] == pytest.approx(LIMIT, abs=1e-8)
+    assert closed_motion.coordinate[linkage.axis("stopped")] == pytest.approx(LIMIT, abs=1e-8)
     # Lengths of the bars, from the world positions of the pins.
-    angle = {name: found.coordinate[linkage.axis(name)] for name in ("crank", "rocker")}
+    angle = {name: closed_motion.coordinate[linkage.axis(name)] for name in ("crank", "rocker")}
     assert abs(angle["crank"]) > 0.01
 
-    def pin(start: float, reach: tuple[float, float], turn: float) -> np.ndarray:
+    def pin(start: float, reach: tuple[float, float], phi: float) -> np.ndarray:
         x, z = reach
-        c, s = np.cos(turn), np.sin(turn)
+        c, s = np.cos(phi), np.sin(phi)
         return np.array([start + c * x + s * z, 1 - s * x + c * z])
 
     knee = pin(0.0, (-0.1, 0.2), angle["crank"])
@@ -123,8 +123,9 @@ def test_loops_close() -> None:
 @pytest.mark.parametrize("start", [EulerImplicitLinearized, EulerImplicitProjected])
 def test_overlap_undone_leaves_no_velocity_behind(start: type[EulerImplicitLinearized]) -> None:
     """A ball 0.2 mm deep in the ground and a pendulum 0.1 mrad beyond its limit, both at rest
-    without gravity. The linearised step makes a velocity of it, and says so."""
-    depth, beyond, h = 2e-4, 1e-4, 1e-3
+    without gravity, are moved out and stay at rest. The linearised step turns the overlap into a
+    velocity, and reports it."""
+    depth, excess, h = 2e-4, 1e-4, 1e-3
     builder = ModelBuilder(gravity=(0, 0, 0))
     builder.add_shape(0, Plane())
     ball = builder.add_solid(Sphere(0.05), 1.0, position=(0, 0, 0.05 - depth))
@@ -132,7 +133,7 @@ def test_overlap_undone_leaves_no_velocity_behind(start: type[EulerImplicitLinea
     hinge = Revolute((0, 1, 0), limits=(-1.0, LIMIT))
     builder.add_joint(hinge, 0, bob, (0, 2, 1))
     model, state = builder.build()
-    state = jax.jit(forward_kinematics)(model, state, jnp.asarray([LIMIT + beyond]))
+    state = jax.jit(forward_kinematics)(model, state, jnp.asarray([LIMIT + excess]))
     after, path = rollout(model, state, start(h, stop=Stop(1e-12)), 5)
     angle = jax.jit(joint_motion)(model, after).coordinate[0]
     assert after.position[ball, 2] >= 0.05 - 1e-9 and angle <= LIMIT + 1e-6
@@ -140,10 +141,10 @@ def test_overlap_undone_leaves_no_velocity_behind(start: type[EulerImplicitLinea
     if start is EulerImplicitProjected:
         assert not np.any(twist[:, ball])
         # What turning the pendulum along a chord misses of the arc moves it yet.
-        assert np.abs(twist[:, bob]).max() < beyond**2 / h
+        assert np.abs(twist[:, bob]).max() < excess**2 / h
         assert not np.any(path.report.recovery)
     else:
         assert after.velocity[ball, 2] == pytest.approx(depth / h)
-        assert np.abs(after.angular_velocity[bob, 1]) == pytest.approx(beyond / h, rel=1e-3)
+        assert np.abs(after.angular_velocity[bob, 1]) == pytest.approx(excess / h, rel=1e-3)
         assert path.report.recovery[0] == pytest.approx(depth / h)
         assert not np.any(path.report.recovery[1:])

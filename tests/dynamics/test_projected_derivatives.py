@@ -1,4 +1,4 @@
-"""The projected stepper's derivatives, against central differences, and its momentum."""
+"""Test the projected stepper's derivatives against central differences, and its momentum."""
 
 from dataclasses import replace
 from functools import cache
@@ -21,7 +21,7 @@ LIMIT = 0.03
 
 @cache
 def scene() -> tuple[Model, State]:
-    """A four-bar linkage, a pendulum that comes to its limit, and two bodies that float."""
+    """Build a four-bar linkage, a pendulum that comes to its limit, and two bodies that float."""
     builder = ModelBuilder()
     crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 0, 0.1))
     coupler = builder.add_body(0.5, (0.002, 0.01, 0.01), (0.15, 0, 0.25))
@@ -81,7 +81,7 @@ def compiled():
         value = jnp.sin(weights * after.position) + jnp.cos(weights + after.velocity)
         return jnp.sum(value + jnp.sin(weights + after.angular_velocity)), after
 
-    return jax.jit(lambda at, along: jax.jvp(loss, (at,), (along,), has_aux=True))
+    return jax.jit(lambda at, tangent: jax.jvp(loss, (at,), (tangent,), has_aux=True))
 
 
 def direction(name: str) -> np.ndarray:
@@ -95,31 +95,32 @@ def direction(name: str) -> np.ndarray:
 
 @pytest.mark.parametrize("name", numbers())
 def test_derivatives(name: str) -> None:
-    """Forward mode against differences of fourth order."""
+    """Forward mode agrees with differences of fourth order."""
     at, e = numbers(), 1e-5
-    along = {other: jnp.zeros_like(leaf) for other, leaf in at.items()}
-    along[name] = jnp.asarray(direction(name))
-    slope = float(compiled()(at, along)[1])
+    tangent = {key: jnp.zeros_like(leaf) for key, leaf in at.items()}
+    tangent[name] = jnp.asarray(direction(name))
+    slope = float(compiled()(at, tangent)[1])
     values = [
-        float(compiled()({**at, name: at[name] + k * e * along[name]}, along)[0])
+        float(compiled()({**at, name: at[name] + k * e * tangent[name]}, tangent)[0])
         for k in (-2, -1, 1, 2)
     ]
-    wanted = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * e)
-    assert abs(wanted) > 1e-4
-    assert slope == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+    expected = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * e)
+    assert abs(expected) > 1e-4
+    assert slope == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def moments(state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Momentum of the two bodies that float, and their spin about the common centre of mass."""
+    """Return the momentum of the two floating bodies, and their spin about the common centre of
+    mass."""
     model, _ = scene()
     pair = [model.topology.body(name) for name in ("trunk", "arm")]
     mass = np.asarray(model.bodies.mass)[pair]
     x, v = np.asarray(state.position)[pair], np.asarray(state.velocity)[pair]
     moment = np.cross(x - mass @ x / mass.sum(), mass[:, None] * v).sum(axis=0)
     for body in pair:
-        turn = Rotation.from_quat(np.array(state.quaternion[body]), scalar_first=True)
-        local = turn.inv().apply(np.array(state.angular_velocity[body]))
-        moment += turn.apply(np.asarray(model.bodies.inertia[body]) @ local)
+        rotation = Rotation.from_quat(np.array(state.quaternion[body]), scalar_first=True)
+        local = rotation.inv().apply(np.array(state.angular_velocity[body]))
+        moment += rotation.apply(np.asarray(model.bodies.inertia[body]) @ local)
     return mass @ v, moment
 
 

@@ -1,5 +1,7 @@
-"""No gradient is ever NaN or infinite: random states of every kind of pair of shapes, as
-experiments/random_scenes draws more of."""
+"""Test that no gradient is ever NaN or infinite, by random states of every pair of shapes.
+
+The folder experiments/random_scenes draws more of them.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -22,7 +24,7 @@ TURNS = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1,
 
 @cache
 def scene() -> tuple[Model, State]:
-    """Every kind of shape, of round dimensions, so that coincidences are exact."""
+    """Build every kind of shape with round dimensions, so that coincidences are exact."""
     builder = ModelBuilder()
     surface = Material(friction=0.5, restitution=0.5)
     builder.add_shape(0, Plane(), material=surface)
@@ -35,7 +37,8 @@ def scene() -> tuple[Model, State]:
 
 
 def random_states(seed: int, count: int) -> tuple[Model, State]:
-    """A batch: on a lattice of touching distances or anywhere, level or turned, moving or not."""
+    """Return a batch of random models and states: bodies on a lattice of touching distances or
+    anywhere, level or rotated, moving or not."""
     model, state = scene()
     random = np.random.default_rng(seed)
     nb = len(state.position)
@@ -46,8 +49,8 @@ def random_states(seed: int, count: int) -> tuple[Model, State]:
     position = np.where((kind == "piled")[..., None], 0.9 * lattice, position)
     position[kind[:, 0] == "coincident"] = position[kind[:, 0] == "coincident"][:, :1]
     level = TURNS[random.integers(0, len(TURNS), (count, nb))]
-    turned = random.normal(size=(count, nb, 4))
-    quaternion = np.where(random.random((count, 1, 1)) < 0.6, level, turned)
+    rotated = random.normal(size=(count, nb, 4))
+    quaternion = np.where(random.random((count, 1, 1)) < 0.6, level, rotated)
     quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
     moving = ((kind != "still") & (kind != "resting"))[..., None] * random.integers(
         0, 2, (count, nb, 1)
@@ -80,7 +83,8 @@ def random_states(seed: int, count: int) -> tuple[Model, State]:
 
 @pytest.mark.slow
 def test_gradients_of_random_scenes_are_finite() -> None:
-    """Of the state after a step in every number of the model and of the state before."""
+    """Gradients of the state after a step are finite in every number of the model and of the
+    state before."""
     stepper = EulerImplicitLinearized(5e-3, "ncp", stop=Stop(max_iterations=20))
 
     def loss(model: Model, state: State, force: jax.Array, weights: jax.Array):
@@ -95,7 +99,7 @@ def test_gradients_of_random_scenes_are_finite() -> None:
         return jnp.array([jnp.isfinite(x).all() for x in [value, *floats]]).all(), contacts
 
     # One after the other: a batch waits for its slowest, and takes longer to trace and to compile.
-    several = jax.jit(lambda *given: jax.lax.map(lambda one: gradient(*one), given))
+    several = jax.jit(lambda *arrays: jax.lax.map(lambda case: gradient(*case), arrays))
     for seed in range(COUNT // CHUNK):
         models, states = random_states(seed, CHUNK)
         nb = states.position.shape[1]

@@ -1,4 +1,4 @@
-"""Trees in reduced coordinates: the motion of maximal ones to first order, without drift."""
+"""Test trees in reduced coordinates: the motion of maximal ones to first order, without drift."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +30,8 @@ first two miss it."""
 
 @cache
 def program(coordinates: Coordinates, floating: bool) -> Callable:
-    """HALF steps, of a length given later, and what was reported of each."""
+    """Return a compiled function that makes HALF steps of a length given later, and gives the
+    state and the report of each step."""
     model, _ = creature(0.0 if floating else 9.81, floating)
 
     @jax.jit
@@ -39,10 +40,10 @@ def program(coordinates: Coordinates, floating: bool) -> Callable:
             solver="newton", stop=Stop(1e-10), coordinates=coordinates
         )
 
-        def once(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
+        def step(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
             return stepper.advance(model, carry, None, CONTROL, h=h)
 
-        carry, reports = lax.scan(once, stepper.init(model, state), None, length=HALF)
+        carry, reports = lax.scan(step, stepper.init(model, state), None, length=HALF)
         return carry.state, reports
 
     return run
@@ -62,17 +63,18 @@ def run(coordinates: Coordinates, floating: bool, steps: int) -> tuple[State, St
 
 @pytest.mark.parametrize("floating", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_both_coordinates_give_the_same_motion_to_the_order_of_the_step(floating: bool) -> None:
-    """Poses to second order, so that the errors of first order are the same."""
+    """Poses of both coordinates agree to second order, since their errors of first order are the
+    same."""
 
-    def apart(steps: int) -> tuple[float, float, float]:
+    def differences(steps: int) -> tuple[float, float, float]:
         (a, report_a), (b, report_b) = (run(c, floating, steps) for c in ("reduced", "maximal"))
         forces = report_a.reactions - report_b.reactions
         poses = np.abs(a.position - b.position).max()
         return poses, np.abs(a.twist - b.twist).max(), np.abs(forces[TRANSIENT:]).max()
 
-    coarse, fine = apart(HALF), apart(2 * HALF)
-    for far, near, least in zip(coarse, fine, (2.8, 1.8, 1.8), strict=True):
-        assert far / near > least
+    coarse, fine = differences(HALF), differences(2 * HALF)
+    for coarse_error, fine_error, ratio in zip(coarse, fine, (2.8, 1.8, 1.8), strict=True):
+        assert coarse_error / fine_error > ratio
     assert fine[0] < 2e-5 and fine[1] < 2e-3 and fine[2] < 5e-3
 
 
@@ -88,13 +90,14 @@ def test_joints_never_open(floating: bool) -> None:
 def test_a_floating_tree_keeps_its_momentum() -> None:
     model, state = creature()
     final, _ = run("reduced", True, 2 * HALF)
-    for now, then in zip(momentum(model, final), momentum(model, state), strict=True):
-        np.testing.assert_allclose(now, then, atol=1e-12)
+    for after, before in zip(momentum(model, final), momentum(model, state), strict=True):
+        np.testing.assert_allclose(after, before, atol=1e-12)
     assert np.abs(final.angular_velocity - state.angular_velocity).max() > 0.1
 
 
 def test_rest_is_the_same() -> None:
-    """Hanging damped: positions and all forces to 1e-9 of each other."""
+    """A damped hanging chain comes to rest with the same positions and forces in both
+    coordinates, to 1e-9."""
     builder = ModelBuilder(gravity=(0, 0, -9.81))
     arm = builder.add_body(1.0, (0.02, 0.03, 0.02), position=(0.3, 0, 0), name="arm")
     bob = builder.add_body(0.5, (0.01, 0.01, 0.01), position=(0.6, 0, 0.1), name="bob")
@@ -113,18 +116,19 @@ def test_rest_is_the_same() -> None:
 
 
 def test_a_step_starts_from_the_poses_it_is_given() -> None:
-    """Not from coordinates of before somebody moved a body."""
+    """A step uses the poses of its state, even where coordinates are stale since a body has been
+    displaced."""
     model, state = creature(9.81, floating=False)
     step = jax.jit(EulerImplicitLinearized(1e-4, stop=Stop(1e-10)).step)
-    moved = step(model, state, None, CONTROL)[0]
-    stale = replace(moved, joint_positions=state.joint_positions + 0.1)
-    a, b = (step(model, s, None, CONTROL)[0] for s in (moved, stale))
+    advanced = step(model, state, None, CONTROL)[0]
+    stale = replace(advanced, joint_positions=state.joint_positions + 0.1)
+    a, b = (step(model, s, None, CONTROL)[0] for s in (advanced, stale))
     np.testing.assert_allclose(a.position, b.position, atol=1e-13)
 
 
 @cache
 def chain(ball: bool) -> tuple[Model, State]:
-    """Three rods in a row that float, on hinges askew to each other or on balls."""
+    """Build three floating rods in a row, on hinges askew to each other or on balls."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     rods = [
         builder.add_body(1.0, (0.02, 0.03, 0.01), position=(0.4 * i, 0, 0), name=f"rod{i}")
@@ -137,7 +141,17 @@ def chain(ball: bool) -> tuple[Model, State]:
 
 
 def energies(speed: float, ball: bool, h: float, every: int, levels: int = 1) -> np.ndarray:
-    """Ten samples over that at the start, for h, h/2, …, the rates of the joints being random."""
+    """Return ten samples of the energy relative to that at the start, for h, h/2, … [levels, 10].
+
+    The rates of the joints are random.
+
+    Args:
+        speed: standard deviation of the joints' rates [rad/s]
+        ball: whether joints are balls instead of hinges
+        h: longest step [s]
+        every: number of the longest steps between samples
+        levels: number of step lengths
+    """
     model, state = chain(ball)
     rate = speed * np.random.default_rng(0).normal(size=len(state.joint_positions))
     state = forward_kinematics(model, state, state.joint_positions, jnp.asarray(rate))
@@ -153,14 +167,15 @@ def test_energy_of_a_free_tree_is_kept_to_second_order() -> None:
 @pytest.mark.parametrize("ball", [False, True])
 @pytest.mark.parametrize("speed", [100.0, 1000.0])
 def test_energy_does_not_grow_however_long_the_step(ball: bool, speed: float) -> None:
-    """Bodies turn by 1 to 20 rad in a step."""
+    """The energy of a free chain does not grow although bodies turn by 1 to 20 rad in a step."""
     kept = energies(speed, ball, 1e-2, 50)
     assert np.all(kept > 0.1) and np.all(kept < 1.01)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
-    """Of random rates, by the twists that forward kinematics gives them; with a light fingertip."""
+    """The mass matrix gives the kinetic energy of random rates, which follows from the twists of
+    forward kinematics. The fingertip is light."""
     model, state = creature(9.81, floating=False)
     mass = model.bodies.mass.at[-1].set(1e-4)
     inertia = model.bodies.inertia.at[-1].multiply(1e-4)
@@ -178,8 +193,8 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
         lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, (model, state)
     )
     run = jax.jit(jax.vmap(energies, (None, None, 0)))
-    ours, theirs = run(model, state, jnp.asarray(rates, dtype))
-    np.testing.assert_allclose(ours, theirs, rtol=100 * np.finfo(dtype).eps)
+    by_matrix, by_twists = run(model, state, jnp.asarray(rates, dtype))
+    np.testing.assert_allclose(by_matrix, by_twists, rtol=100 * np.finfo(dtype).eps)
 
 
 DIFFERENTIATED = ("joint_positions", "rate", "control", "mass", "stiffness")
@@ -187,8 +202,8 @@ DIFFERENTIATED = ("joint_positions", "rate", "control", "mass", "stiffness")
 
 @cache
 def differentiated() -> tuple[dict[str, jax.Array], Callable]:
-    """The numbers that a few steps depend on, and a value of what comes of them with its gradient:
-    one program for all."""
+    """Return the numbers that a few steps depend on, and a compiled function of them that gives
+    a scalar of the final state and its gradient. One program serves all numbers."""
     model, state = creature(9.81, floating=False)
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-12), solver="newton")
     weight = jnp.asarray(np.random.default_rng(1).normal(size=state.position.shape))
@@ -200,21 +215,21 @@ def differentiated() -> tuple[dict[str, jax.Array], Callable]:
         final, _ = rollout(m, s, stepper, 20, None, jnp.tile(x["control"], (20, 1)), every=20)
         return jnp.sum(weight * (final.position + 0.1 * final.velocity))
 
-    here = {
+    values = {
         "joint_positions": state.joint_positions,
         "rate": jax.jit(joint_motion)(model, state).rate,
         "control": CONTROL,
         "mass": model.bodies.mass,
         "stiffness": model.axes.stiffness,
     }
-    return here, jax.jit(jax.value_and_grad(end))
+    return values, jax.jit(jax.value_and_grad(end))
 
 
 @pytest.mark.parametrize("what", DIFFERENTIATED)
 def test_derivatives_agree_with_central_differences(what: str) -> None:
-    here, run = differentiated()
-    direction = np.random.default_rng(2).normal(size=here[what].shape)
+    values, run = differentiated()
+    direction = np.random.default_rng(2).normal(size=values[what].shape)
     step = 1e-5
-    slope = np.sum(np.asarray(run(here)[1][what]) * direction)
-    ahead, behind = (run(here | {what: here[what] + s * direction})[0] for s in (step, -step))
+    slope = np.sum(np.asarray(run(values)[1][what]) * direction)
+    ahead, behind = (run(values | {what: values[what] + s * direction})[0] for s in (step, -step))
     np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-7, atol=1e-9)

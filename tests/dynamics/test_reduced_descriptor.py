@@ -1,4 +1,4 @@
-"""The blocks of a step with flexible bodies: against their own matrices, and solved again."""
+"""Test the blocks of a step with flexible bodies: their matrices and their solutions."""
 
 from functools import cache
 
@@ -41,8 +41,8 @@ H = 2e-3
 
 @cache
 def scene(touches: bool) -> tuple[Model, State, StepSystem, Descriptor]:
-    """A cable whose nodes carry balls, one of them on the floor where it ``touches``, and a bob
-    that hangs on its end."""
+    """Build a cable whose nodes carry balls, one of them on the floor where it ``touches``, and
+    a bob that hangs on its end; return its step and blocks, too."""
     builder = ModelBuilder(gravity=(0.5, 0, -9.81))
     nodes = np.linspace([0, 0, 0.0], [0.3, 0, 0.1], 4)
     cable = builder.add_cable(nodes, 0.01, 2e6, 1000.0, 0.01, pinned=() if touches else (0,))
@@ -56,8 +56,8 @@ def scene(touches: bool) -> tuple[Model, State, StepSystem, Descriptor]:
 
     @jax.jit
     def system(state: State):
-        found, _ = assemble_system(model, state, detect(model, state), H)
-        return found, describe(model, found)
+        assembled, _ = assemble_system(model, state, detect(model, state), H)
+        return assembled, describe(model, assembled)
 
     return model, state, *system(state)
 
@@ -70,22 +70,25 @@ def test_h_is_that_of_the_trees_and_of_each_family() -> None:
     first, second = blocks.mass.sizes
 
     @jax.jit
-    def found(blocks: Descriptor, state: State):
+    def parts(blocks: Descriptor, state: State):
         (at,) = state.families
-        push = family.momentum(at.q, at.v, model.gravity, H)
-        return blocks.mass.matrix(), family.mass_matrix(at.q, H), push
+        momentum = family.momentum(at.q, at.v, model.gravity, H)
+        return blocks.mass.matrix(), family.mass_matrix(at.q, H), momentum
 
-    matrix, own, push = jax.device_get(found(blocks, state))
-    np.testing.assert_allclose(matrix[first:, first:], own, atol=1e-11 * np.abs(own).max())
+    matrix, family_matrix, momentum = jax.device_get(parts(blocks, state))
+    np.testing.assert_allclose(
+        matrix[first:, first:], family_matrix, atol=1e-11 * np.abs(family_matrix).max()
+    )
     np.testing.assert_allclose(np.diag(matrix)[:6], [0.2] * 3 + [1e-3] * 3, rtol=1e-12)
-    assert second == len(own) and not matrix[:first, first:].any()
-    np.testing.assert_allclose(blocks.force[first:], push, atol=1e-12)
+    assert second == len(family_matrix) and not matrix[:first, first:].any()
+    np.testing.assert_allclose(blocks.force[first:], momentum, atol=1e-12)
     fall = 0.2 * (np.array([0, 0.2, -1.0]) + H * np.array([0.5, 0, -9.81]))
     np.testing.assert_allclose(blocks.force[:3], fall, rtol=1e-12)
 
 
 def test_minres_on_z_closes_a_flexible_loop_as_the_step_does() -> None:
-    """Equality rows alone: velocities of the step, reached by the saddle system of H, J and E."""
+    """The saddle system of H, J and E, with equality rows alone, gives the velocities of the
+    step."""
     _model, _state, system, blocks = scene(False)
     solution = solve(blocks.problem(), MINRES(), stop=Stop(1e-12, max_iterations=500))
     assert solution.statistics.status == Status.CONVERGED
@@ -99,7 +102,8 @@ def test_minres_on_z_closes_a_flexible_loop_as_the_step_does() -> None:
 
 
 def test_admm_with_its_factor_gives_the_contacts_of_the_step(tmp_path) -> None:
-    """Hard contact and friction of a flexible body with a joint on it; and from disk again."""
+    """ADMM on the blocks gives the step's hard contact and friction of a flexible body with a
+    joint on it, and the problem is the same when read back from disk."""
     model, state, _system, blocks = scene(True)
     stop = Stop(1e-10, max_iterations=20_000)
     problem = blocks.problem()
@@ -117,7 +121,8 @@ def test_admm_with_its_factor_gives_the_contacts_of_the_step(tmp_path) -> None:
 
 
 def test_contacts_that_do_not_touch_are_left_out() -> None:
-    """Of three slots one holds a contact: the other two go, and velocities and impulse stay."""
+    """Two slots without a contact are dropped, the third is kept, and velocities and impulse
+    stay the same."""
     *_, blocks = scene(True)
     active = blocks.active()
     loops = len(blocks.cones.lo)
@@ -132,7 +137,8 @@ def test_contacts_that_do_not_touch_are_left_out() -> None:
 
 
 def test_without_slots_there_is_nothing_to_leave_out() -> None:
-    """Two rods in a row without a shape, over twists of bodies and over generalised velocities."""
+    """Two rods in a row without a shape keep all rows, over twists of bodies and over
+    generalised velocities."""
     builder = ModelBuilder()
     for parent in (0, 1):
         body = builder.add_body(1.0, (0.1,) * 3, (parent + 0.5, 0, 0))
@@ -145,8 +151,8 @@ def test_without_slots_there_is_nothing_to_leave_out() -> None:
 
 
 def test_implicit_smooth_contact_is_in_h() -> None:
-    """A cable that sticks and a ball that slides, sunk in a plane, beside a ball in hard contact:
-    dense algebra on the blocks gives the velocities of the step."""
+    """Dense algebra on the blocks gives the velocities of the step. A cable that sticks and a
+    ball that slides are sunk in a plane, beside a ball in hard contact."""
     builder = ModelBuilder(gravity=(2.0, 0, -9.81), smooth_laws=SmoothLaws("hooke"))
     builder.add_shape(0, Plane(), material=Material(friction=0.3))
     stiffness = 1e5

@@ -1,4 +1,7 @@
-"""Loops and held tendons in reduced coordinates: the motion of maximal ones, and redundant rows."""
+"""Test loops and tendons of given length in reduced coordinates.
+
+Their motion is that of maximal coordinates, with redundant rows too.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,16 +39,23 @@ SIDE, RADIUS = 0.4, 0.05
 CONTROL = jnp.asarray([2.0, -0.4, 3.0])
 
 
-def frame(builder: ModelBuilder, x: float, z: float, **more) -> None:
-    """A parallelogram of four bars that floats; off-centre spheres under three of them touch the
-    ground at z = 0. What closes it is sprung and damped."""
+def frame(builder: ModelBuilder, x: float, z: float, **options) -> None:
+    """Build a floating parallelogram of four bars; off-centre spheres under three of them touch the
+    ground at z = 0. The hinge that closes it has a spring and a damper.
+
+    Args:
+        builder: builder to add to
+        x: position of the first corner along x [m]
+        z: height of the spheres' lowest points [m]
+        **options: further arguments of ``add_body``
+    """
     corners = np.array([[0, 0], [1, 0], [1.2, 1], [0.2, 1]]) * SIDE + [x, 0]
     bars = []
     for i in range(4):
         middle = 0.5 * (corners[i] + corners[(i + 1) % 4])
         mass = 0.5 + 0.2 * i
         bar = builder.add_body(
-            mass, (0.01, 0.01, 0.015), (*middle, z + RADIUS), name=f"{z} bar{i}", **more
+            mass, (0.01, 0.01, 0.015), (*middle, z + RADIUS), name=f"{z} bar{i}", **options
         )
         if i < 3:
             builder.add_shape(bar, Sphere(RADIUS), position=(0.05, 0.03 * i, 0), group=1, mask=2)
@@ -58,9 +68,9 @@ def frame(builder: ModelBuilder, x: float, z: float, **more) -> None:
         builder.add_joint(hinge, bars[i], bars[(i + 1) % 4], pin, name=f"{z} pin{i}")
 
 
-def closed_chain(builder: ModelBuilder, y: float) -> None:
-    """A universal, a ball and two hinges askew close a loop in space, with one freedom left over by
-    the joints and another, of the bar between two balls about itself."""
+def spatial_loop(builder: ModelBuilder, y: float) -> None:
+    """Build a loop in space of a universal joint, a ball and two hinges askew. Its joints leave
+    one freedom, and another is the rotation of the bar between two balls about itself."""
     first = builder.add_body(1.0, (0.01, 0.02, 0.015), (0.2, y, 0), name="first")
     second = builder.add_body(0.8, (0.01, 0.01, 0.02), (0.4, y + 0.2, 0.1), name="second")
     third = builder.add_body(0.6, (0.02, 0.01, 0.01), (0.6, y + 0.1, 0.2), name="third")
@@ -72,11 +82,12 @@ def closed_chain(builder: ModelBuilder, y: float) -> None:
 
 @cache
 def scene() -> tuple[Model, State]:
-    """Each held by a loop, a coupling or a cable; the frames float, one on the ground."""
+    """Build mechanisms that are each closed by a loop, a coupling or a cable; the frames float,
+    one on the ground."""
     builder = ModelBuilder(gravity=(0, 0, -9.81))
     builder.add_shape(0, Plane(), group=2, mask=1)
     slider_crank(builder, (0, 2, 1))
-    closed_chain(builder, 4.0)
+    spatial_loop(builder, 4.0)
     frame(builder, 0.0, 0.0, velocity=(0.8, 0.3, 0))
     frame(builder, 0.0, 20.0, velocity=(0.1, 0, 1.0))
     wheels = [
@@ -100,17 +111,18 @@ def scene() -> tuple[Model, State]:
 
 @cache
 def program(coordinates: Coordinates) -> Callable[[float], tuple[State, StepReport]]:
-    """STEPS steps, of a length given later, and what was reported of each."""
+    """Return a compiled function that makes STEPS steps of a length given later, and gives the
+    final state and the report of each step."""
     model, state = scene()
 
     @jax.jit
     def run(h: jax.Array) -> tuple[State, StepReport]:
         stepper = EulerImplicitLinearized(law="ncp", stop=Stop(1e-11), coordinates=coordinates)
 
-        def once(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
+        def step(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
             return stepper.advance(model, carry, None, CONTROL, h=h)
 
-        carry, reports = lax.scan(once, stepper.init(model, state), None, length=STEPS)
+        carry, reports = lax.scan(step, stepper.init(model, state), None, length=STEPS)
         return carry.state, reports
 
     return run
@@ -125,19 +137,20 @@ def run(coordinates: Coordinates, h: float = H) -> tuple[State, StepReport]:
 
 
 def test_both_coordinates_give_the_same_motion_to_the_order_of_the_step() -> None:
-    """As many steps of half the length: positions differ by h² of a step and t², forces by h."""
+    """Positions of both coordinates differ by h² of a step and t², and forces by h, for as many
+    steps of half the length."""
 
-    def apart(h: float) -> np.ndarray:
-        (a, reported), (b, other) = (run(kind, h) for kind in ("reduced", "maximal"))
+    def differences(h: float) -> np.ndarray:
+        (a, report_a), (b, report_b) = (run(kind, h) for kind in ("reduced", "maximal"))
         pairs = (
             (a.position, b.position),
             (a.twist, b.twist),
-            (reported.reactions[-1], other.reactions[-1]),
-            (reported.tendon_forces[-1], other.tendon_forces[-1]),
+            (report_a.reactions[-1], report_b.reactions[-1]),
+            (report_a.tendon_forces[-1], report_b.tendon_forces[-1]),
         )
         return np.array([np.abs(x - y).max() for x, y in pairs])
 
-    coarse, fine = apart(H), apart(0.5 * H)
+    coarse, fine = differences(H), differences(0.5 * H)
     assert np.all(coarse / fine > (3.4, 3.4, 1.7, 1.7)), (coarse, fine)
     assert np.all(fine < (2e-7, 2e-5, 1e-3, 1e-7)), fine
 
@@ -161,23 +174,25 @@ def test_what_floats_keeps_its_momentum() -> None:
     alone = replace(
         alone, bodies=replace(alone.bodies, inertia=flying[:, None, None] * model.bodies.inertia)
     )
-    (now, spin), (then, first) = (momentum(alone, s) for s in (final, start))
+    (linear_after, spin), (linear_before, first) = (momentum(alone, s) for s in (final, start))
     mass = float(np.sum(alone.bodies.mass))
     fall = mass * H * STEPS * np.array([0, 0, -9.81])
-    np.testing.assert_allclose(now, then + fall, atol=1e-10)
+    np.testing.assert_allclose(linear_after, linear_before + fall, atol=1e-10)
     place = np.asarray(alone.bodies.mass) @ np.asarray(final.position)
     old = np.asarray(alone.bodies.mass) @ np.asarray(start.position)
     np.testing.assert_allclose(
-        spin - np.cross(place, now) / mass, first - np.cross(old, then) / mass, atol=1e-10
+        spin - np.cross(place, linear_after) / mass,
+        first - np.cross(old, linear_before) / mass,
+        atol=1e-10,
     )
-    turned = final.joint_positions[model.topology.linkage.axis("20.0 pin1")]
-    assert abs(turned) > 0.05
+    angle = final.joint_positions[model.topology.linkage.axis("20.0 pin1")]
+    assert abs(angle) > 0.05
 
 
 @cache
 def hanging() -> tuple[Model, State]:
-    """At rest after a while: a planar linkage hung up at both ends, which three redundant rows
-    close, and on its coupler a bob by a rod, and a wheel by gears."""
+    """Build a model that comes to rest: a planar linkage suspended at both ends, which three
+    redundant rows close, a bob that a rod connects to its coupler, and a wheel on gears."""
     builder = ModelBuilder(gravity=(0, 0, -9.81))
     ends = np.array([[0, 0, 0], [0.1, 0, -0.3], [0.5, 0, -0.35], [0.6, 0, 0]])
     above = 0
@@ -191,9 +206,9 @@ def hanging() -> tuple[Model, State]:
     bob = builder.add_body(0.4, (0.01, 0.01, 0.01), (0.2, 0.1, -0.8), name="bob")
     ball = Spherical(damping=0.3)
     builder.add_joint(ball, 0, bob, (0.2, 0.1, -0.5), name="hung")
-    near = [("bar1", (0, 0, 0)), (bob, (0, 0, 0.1))]
+    points = [("bar1", (0, 0, 0)), (bob, (0, 0, 0.1))]
     length = float(np.linalg.norm(np.array([0.2, 0.1, -0.7]) - 0.5 * (ends[1] + ends[2])))
-    builder.add_tendon(TendonPath(near, length=length), "rod")
+    builder.add_tendon(TendonPath(points, length=length), "rod")
     wheel = builder.add_body(1.0, (0.02, 0.02, 0.02), (1, 0, 0.05), name="wheel")
     builder.add_joint(Revolute((0, 1, 0)), 0, wheel, (1, 0, 0), name="wheel")
     builder.add_tendon(Coupling({"wheel": 1.0, "pin0": -2.0}, length=0.0), "gear")
@@ -201,7 +216,8 @@ def hanging() -> tuple[Model, State]:
 
 
 def test_rest_is_the_same() -> None:
-    """Velocities, positions and all forces, those that redundant rows share included, to 1e-9."""
+    """Velocities, positions and all forces of both coordinates agree at rest to 1e-9, those that
+    redundant rows share included."""
     model, state = hanging()
     ends = []
     for coordinates in ("reduced", "maximal"):
@@ -219,8 +235,9 @@ DIFFERENTIATED = ("mass", "velocity", "stiffness", "damping", "length", "control
 
 @cache
 def motion() -> tuple[dict[str, jax.Array], Callable]:
-    """The numbers that a few steps depend on; what comes of them, with contact, dry friction, a
-    limited servo and redundant loops."""
+    """Return the numbers that a few steps depend on, and a function of them that gives a scalar
+    of the motion and its forces, with contact, dry friction, a limited servo and redundant
+    loops."""
     model, _ = scene()
     start = jax.tree.map(jnp.asarray, run("reduced")[0])
     stepper = EulerImplicitLinearized(H, law="ncp", stop=Stop(1e-13))
@@ -235,7 +252,7 @@ def motion() -> tuple[dict[str, jax.Array], Callable]:
         forces = jnp.sum(jnp.sin(jnp.arange(24.0)) * path.report.reactions[0, :4].reshape(-1))
         return jnp.sum(weight * (final.position + 0.1 * final.velocity)) + 1e-3 * forces
 
-    here = {
+    values = {
         "mass": model.bodies.mass,
         "velocity": start.velocity,
         "stiffness": model.axes.stiffness,
@@ -243,48 +260,49 @@ def motion() -> tuple[dict[str, jax.Array], Callable]:
         "length": model.tendons.length,
         "control": CONTROL,
     }
-    return here, end
+    return values, end
 
 
 @cache
 def backward() -> Callable:
-    """The end and its gradient: one program for all."""
+    """Return a compiled function that gives the scalar of ``motion`` and its gradient: one
+    program for all numbers."""
     return jax.jit(jax.value_and_grad(motion()[1]))
 
 
 def direction_of(what: str) -> np.ndarray:
-    here, _ = motion()
-    direction = np.random.default_rng(7).normal(size=here[what].shape)
+    values, _ = motion()
+    direction = np.random.default_rng(7).normal(size=values[what].shape)
     if what in ("mass", "stiffness", "damping"):
-        direction *= np.asarray(here[what]) > 0
+        direction *= np.asarray(values[what]) > 0
     return direction
 
 
 @pytest.mark.parametrize("what", DIFFERENTIATED)
 def test_derivatives_agree_with_central_differences(what: str) -> None:
-    """Of reverse mode, which is forward mode transposed."""
-    (here, _), direction = motion(), direction_of(what)
+    """Reverse mode, which is forward mode transposed, agrees with central differences."""
+    (values, _), direction = motion(), direction_of(what)
     h = 1e-5  # The solver's tolerance is in the forces as many times as 1/h.
     ahead, behind = (
-        backward()(here | {what: here[what] + sign * h * direction})[0] for sign in (1, -1)
+        backward()(values | {what: values[what] + sign * h * direction})[0] for sign in (1, -1)
     )
     secant = float(ahead - behind) / (2 * h)
-    slope = np.sum(np.asarray(backward()(here)[1][what]) * direction)
+    slope = np.sum(np.asarray(backward()(values)[1][what]) * direction)
     assert slope == pytest.approx(secant, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.long
 def test_forward_mode_is_reverse_mode() -> None:
-    here, end = motion()
-    forward = jax.jit(lambda along: jax.jvp(end, (here,), (along,))[1])
+    values, end = motion()
+    forward = jax.jit(lambda tangent: jax.jvp(end, (values,), (tangent,))[1])
     for what in DIFFERENTIATED:
-        along = jax.tree.map(jnp.zeros_like, here) | {what: jnp.asarray(direction_of(what))}
-        slope = np.sum(np.asarray(backward()(here)[1][what]) * np.asarray(along[what]))
-        assert forward(along) == pytest.approx(slope, rel=1e-9)
+        tangent = jax.tree.map(jnp.zeros_like, values) | {what: jnp.asarray(direction_of(what))}
+        slope = np.sum(np.asarray(backward()(values)[1][what]) * np.asarray(tangent[what]))
+        assert forward(tangent) == pytest.approx(slope, rel=1e-9)
 
 
 def test_single_precision() -> None:
-    """Redundant rows are found out in float32 too; drawn aside, so that it moves.
+    """Redundant rows are detected in float32 too. Gravity is tilted, so that the linkage moves.
 
     Errors of loops are known to some eps · 1 m, velocities to that over h, forces over h².
     """
@@ -302,16 +320,16 @@ def test_single_precision() -> None:
         ends.append((final.position, final.twist, path.report.reactions[0], error))
     assert np.abs(ends[0][1]).max() > 0.1
     eps = 20 * np.finfo(np.float32).eps
-    for a, b, near in zip(*ends, (eps, eps / h, eps / h**2, eps), strict=True):
-        np.testing.assert_allclose(a, b, atol=near)
+    for a, b, tolerance in zip(*ends, (eps, eps / h, eps / h**2, eps), strict=True):
+        np.testing.assert_allclose(a, b, atol=tolerance)
 
 
 def test_trees_know_nothing_of_loops() -> None:
-    """No factors of rows that there are not."""
+    """A program of trees alone has no factors of loops' rows."""
     builder = ModelBuilder()
     bob = builder.add_body(1.0, (0.01, 0.01, 0.01), (0, 0, -1))
     builder.add_joint(Revolute((0, 1, 0), limits=(-1, 1)), 0, bob, (0, 0, 0))
-    tree, hung = builder.build(), hanging()
+    tree, loops = builder.build(), hanging()
     step = EulerImplicitLinearized().step
     assert "custom_linear_solve" not in str(jax.make_jaxpr(step)(*tree))
-    assert "custom_linear_solve" in str(jax.make_jaxpr(step)(*hung))
+    assert "custom_linear_solve" in str(jax.make_jaxpr(step)(*loops))

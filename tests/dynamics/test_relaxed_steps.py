@@ -1,4 +1,4 @@
-"""Relaxed derivatives of steps: the same motion, and what has not touched yet is felt."""
+"""Test relaxed derivatives of steps: motion stays the same, and contacts ahead have an effect."""
 
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,7 @@ H, GAP, W = 2e-3, 0.3, 0.5
 
 
 def two_balls() -> tuple:
-    """One flies towards the other, which is far out of the margin."""
+    """Build two balls of which one flies towards the other, which is far out of the margin."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     slick = Material(friction=0.0)
     builder.add_solid(Sphere(0.1), 1.0, slick, velocity=(2, 0, 0))
@@ -36,7 +36,8 @@ def two_balls() -> tuple:
 
 
 def test_one_step_feels_what_is_ahead() -> None:
-    """One row, λ u = w² / N, at u = gap/h + u_n: dλ/dr = −J / N, J = (1 − u/√(u² + 4w²)) / 2."""
+    """One relaxed step has the derivative of one row, λ u = w² / N, at u = gap/h + u_n: dλ/dr =
+    −J / N, J = (1 − u/√(u² + 4w²)) / 2."""
     model, state = two_balls()
 
     def after(x: jax.Array, gradient) -> jax.Array:
@@ -44,14 +45,19 @@ def test_one_step_feels_what_is_ahead() -> None:
         stepper = EulerImplicitLinearized(H, law="ncp", gradient=gradient)
         return stepper.step(model, start)[0].velocity[1:, 0]
 
-    near = Relaxed(W)
+    default = Relaxed(W)
 
     @jax.jit
-    def found(x: jax.Array):
-        kinds = ("always", near, replace(near, distance=0.5 * GAP), replace(near, distance=1.0))
+    def derivatives(x: jax.Array):
+        kinds = (
+            "always",
+            default,
+            replace(default, distance=0.5 * GAP),
+            replace(default, distance=1.0),
+        )
         return [(after(x, g), *jax.jvp(partial(after, gradient=g), (x,), (1.0,))) for g in kinds]
 
-    plain, *blind, relaxed = found(jnp.zeros(()))
+    plain, *blind, relaxed = derivatives(jnp.zeros(()))
     for value, again, _ in (*blind, relaxed):
         np.testing.assert_array_equal(value, plain[0])
         np.testing.assert_array_equal(again, plain[0])
@@ -64,9 +70,10 @@ def test_one_step_feels_what_is_ahead() -> None:
 
 
 def test_many_steps_feel_a_potential() -> None:
-    """m w² / gap repels, whatever the step: of a gap s that closes at v, the change δ by that at
-    the start obeys v² δ'' = −w² δ / s², so that δ = A s^p + B s^q, p, q = 1/2 ± √(1/4 − w²/v²). The
-    puck of mass m₂ gains m/m₂ of what the gap does."""
+    """Many relaxed steps have the derivative of a potential with the repulsive force m w² / gap,
+    whatever the step. For a gap s that closes at v, the change δ of the gap by that at the start
+    obeys v² δ'' = −w² δ / s², so that δ = A s^p + B s^q, p, q = 1/2 ± √(1/4 − w²/v²). The second
+    ball, of mass m₂, gains m/m₂ of the gap's change of velocity."""
     model, state = two_balls()
     v, time, relaxed = 2.0, 0.1, Relaxed(W, distance=1.0)
 
@@ -76,13 +83,16 @@ def test_many_steps_feel_a_potential() -> None:
         return rollout(model, start, stepper, steps, every=steps)[0].velocity[2, 0]
 
     counts = (50, 100)
-    found = jax.jit(lambda x: [jax.jvp(partial(puck, steps=n), (x,), (1.0,)) for n in counts])
-    (still, coarse), (_, fine) = found(jnp.zeros(()))
+    derivatives = jax.jit(lambda x: [jax.jvp(partial(puck, steps=n), (x,), (1.0,)) for n in counts])
+    (still, coarse), (_, fine) = derivatives(jnp.zeros(()))
 
     p, q = 0.5 + np.sqrt(0.25 - W**2 / v**2) * np.array([1.0, -1.0])
-    now, then = GAP, GAP - v * time
-    a, b = np.linalg.solve([[now**p, now**q], [p * now ** (p - 1), q * now ** (q - 1)]], [1.0, 0.0])
-    slope = -v * (a * p * then ** (p - 1) + b * q * then ** (q - 1))
+    gap_before, gap_after = GAP, GAP - v * time
+    a, b = np.linalg.solve(
+        [[gap_before**p, gap_before**q], [p * gap_before ** (p - 1), q * gap_before ** (q - 1)]],
+        [1.0, 0.0],
+    )
+    slope = -v * (a * p * gap_after ** (p - 1) + b * q * gap_after ** (q - 1))
     expected = slope / (1.0 + 1.0 / 3.0) / 3.0
     assert still == 0.0
     np.testing.assert_allclose(fine, expected, rtol=0.05)
@@ -100,7 +110,8 @@ def test_many_steps_feel_a_potential() -> None:
     ids=lambda stepper: type(stepper).__name__,
 )
 def test_values_are_the_same_to_the_last_bit(stepper: SolvedStepper) -> None:
-    """Of a box that slides and turns on the ground towards a ball, where much is seen and felt."""
+    """Relaxation leaves values as they are to the last bit: a box slides and turns on the ground
+    towards a ball, with many near pairs."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), material=Material(friction=0.4))
     rough = Material(friction=0.4, restitution=0.3)

@@ -1,4 +1,4 @@
-"""Bounces and compliant contacts on a plane against analytic answers, both laws."""
+"""Test bounces and compliant contacts on a plane against analytic mechanics, both laws."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,13 @@ REST = {BOX: HALF, SPHERE: RADIUS, CAPSULE: RADIUS}
 @pytest.mark.parametrize("name", list(BOUNCES))
 @pytest.mark.parametrize("body", list(REST))
 def test_bounce_height(law: Law, name: str, body: int) -> None:
-    """e² of the drop height, with an error of first order in the step at most."""
+    """A bounce reaches e² of the drop height, with an error of first order in the step at most.
+
+    Args:
+        law: contact law
+        name: name of the lane
+        body: index of the body
+    """
     lane, record = LANES[name], records(law)[name]
     fall = np.sqrt(2 * DROP / lane.gravity)
     rising = np.searchsorted(record.time, fall * (1 + 0.5 * lane.restitution))

@@ -1,4 +1,4 @@
-"""Spinning and rolling friction of balls on a plane, against rigid-body mechanics."""
+"""Test spinning and rolling friction of balls on a plane against rigid-body mechanics."""
 
 from dataclasses import replace
 from functools import cache
@@ -27,7 +27,7 @@ def tilted(angle: float) -> tuple[float, float, float]:
 
 @cache
 def run(tilt: float = 0.0) -> Trajectory:
-    """A ball that rolls, one that spins in place and one at rest, far apart."""
+    """Simulate a ball that rolls, one that spins in place and one at rest, far apart."""
     builder = ModelBuilder(gravity=tilted(tilt))
     surface = Material(friction=0.6, rolling=ROLLING, spinning=SPINNING)
     builder.add_shape(0, Plane(), material=surface)
@@ -39,7 +39,7 @@ def run(tilt: float = 0.0) -> Trajectory:
 
 
 def test_a_rolling_ball_slows_down_by_its_torque() -> None:
-    """The torque ρ m g acts against rolling: a = ρ g / (R (1 + 2/5))."""
+    """A ball whose rolling the torque ρ m g opposes decelerates by a = ρ g / (R (1 + 2/5))."""
     states = run().state
     assert not np.any(run().report.solver.status)
     time = STEPS * H
@@ -56,17 +56,17 @@ def test_a_spinning_ball_slows_down_by_its_torque() -> None:
     np.testing.assert_allclose(spin, [0, 0, SPIN - slowing * STEPS * H], rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize(("share", "moves"), [(0.9, False), (1.1, True)])
-def test_a_ball_holds_on_slopes_up_to_rolling_over_radius(share: float, moves: bool) -> None:
+@pytest.mark.parametrize(("share", "rolls"), [(0.9, False), (1.1, True)])
+def test_a_ball_holds_on_slopes_up_to_rolling_over_radius(share: float, rolls: bool) -> None:
     slope = np.arctan(ROLLING / RADIUS) * share
     states = run(float(slope)).state
     drive = GRAVITY * (np.sin(slope) - ROLLING / RADIUS * np.cos(slope)) / 1.4
-    speed = drive * STEPS * H if moves else 0.0
+    speed = drive * STEPS * H if rolls else 0.0
     np.testing.assert_allclose(states.velocity[-1, 3, 0], speed, atol=1e-8)
 
 
 def test_the_gradient_in_the_coefficient() -> None:
-    """d v / d ρ = −g t / (R (1 + 2/5)) of the ball that rolls."""
+    """A rolling ball's velocity has the derivative d v / d ρ = −g t / (R (1 + 2/5))."""
     builder = ModelBuilder()
     surface = Material(friction=0.6, rolling=ROLLING)
     builder.add_shape(0, Plane(), material=surface)
@@ -76,25 +76,25 @@ def test_the_gradient_in_the_coefficient() -> None:
 
     def speed(rolling: jax.Array) -> jax.Array:
         changed = jnp.zeros_like(model.shapes.rolling).at[:, 1].set(rolling)
-        one = replace(model, shapes=replace(model.shapes, rolling=changed))
-        return rollout(one, state, EulerImplicitLinearized(H, "ncp"), 20)[0].velocity[1, 0]
+        varied = replace(model, shapes=replace(model.shapes, rolling=changed))
+        return rollout(varied, state, EulerImplicitLinearized(H, "ncp"), 20)[0].velocity[1, 0]
 
     _, slope = jax.jvp(speed, (jnp.asarray(ROLLING),), (jnp.asarray(1.0),))
     np.testing.assert_allclose(slope, -GRAVITY * 20 * H / (1.4 * RADIUS), rtol=1e-6)
 
 
 def test_the_matrices_have_all_six_rows_of_a_contact() -> None:
-    """J H⁻¹ Jᵀ + E, assembled, is the operator that solvers see."""
+    """The assembled J H⁻¹ Jᵀ + E is the operator that solvers use."""
     builder = ModelBuilder()
     surface = Material(friction=0.6, rolling=ROLLING, spinning=SPINNING)
     builder.add_shape(0, Plane(), material=surface)
     for x in (0.0, 1.0):
         builder.add_solid(Sphere(RADIUS), 2.0, surface, position=(x, 0, RADIUS))
     model, state = builder.build()
-    apart = with_block_diagonal_mass(model)
-    system, _ = assemble_system(apart, state, detect(model, state), H)
-    found = matrices(describe(model, system))
-    j, h = found.j.toarray(), found.h.toarray()
+    block_diagonal = with_block_diagonal_mass(model)
+    system, _ = assemble_system(block_diagonal, state, detect(model, state), H)
+    blocks = matrices(describe(model, system))
+    j, h = blocks.j.toarray(), blocks.h.toarray()
     assert j.shape[0] == 3 * 6  # the balls might touch each other too
-    schur = j @ np.linalg.solve(h, j.T) + np.diag(found.e)
+    schur = j @ np.linalg.solve(h, j.T) + np.diag(blocks.e)
     np.testing.assert_allclose(schur, system.problem.delassus.dense(), atol=1e-12)

@@ -1,4 +1,4 @@
-"""The machinery around the steps: recording, segments, forces, batches, reports, precision."""
+"""Test rollouts: recording, segments, forces, batches, reports, precision."""
 
 from dataclasses import replace
 from functools import cache
@@ -19,7 +19,7 @@ STEPS = 24
 
 @cache
 def scene(capacity: int | None = None) -> tuple[Model, State]:
-    """Three balls thrown along a floor, the third onto the second."""
+    """Build three balls thrown along a floor, the third onto the second."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), material=Material(friction=0.4))
     for i, place in enumerate([(0, 0, 0.1), (0.5, 0, 0.1), (0.5, 0.05, 0.305)]):
@@ -52,21 +52,22 @@ def test_is_the_same_as_single_steps() -> None:
 
 def test_every_records_sparsely_and_merges_the_reports() -> None:
     final, trajectory = rollout(*scene(), STEPPER, STEPS, every=4)
-    whole_final, whole = plain()
-    close(final, whole_final)
-    close(trajectory.state, jax.tree.map(lambda x: x[3::4], whole.state))
-    parts = whole.report.solver.iterations.reshape(-1, 4)
+    plain_final, plain_path = plain()
+    close(final, plain_final)
+    close(trajectory.state, jax.tree.map(lambda x: x[3::4], plain_path.state))
+    parts = plain_path.report.solver.iterations.reshape(-1, 4)
     np.testing.assert_array_equal(trajectory.report.solver.iterations, parts.sum(axis=1))
-    worst = whole.report.solver.residual_ncp.reshape(-1, 4).max(axis=1)
+    worst = plain_path.report.solver.residual_ncp.reshape(-1, 4).max(axis=1)
     # Two programs, whose velocities are rounded otherwise.
     np.testing.assert_allclose(trajectory.report.solver.residual_ncp, worst, rtol=0, atol=1e-15)
     np.testing.assert_array_equal(
-        trajectory.report.contacts, whole.report.contacts.reshape(-1, 4).max(axis=1)
+        trajectory.report.contacts, plain_path.report.contacts.reshape(-1, 4).max(axis=1)
     )
 
 
 def test_checkpoints_change_neither_values_nor_gradients() -> None:
-    """First impulses are kept, then not even these."""
+    """Values and gradients stay the same where impulses alone are kept, and where not even these
+    are."""
     model, state = scene()
 
     def loss(velocity, memory):
@@ -75,10 +76,10 @@ def test_checkpoints_change_neither_values_nor_gradients() -> None:
         return jnp.sum(final.position**2) + jnp.sum(trajectory.state.velocity**2), final
 
     gradient = jax.jit(jax.grad(loss, has_aux=True), static_argnums=1)
-    whole = gradient(state.velocity, None)
+    expected = gradient(state.velocity, None)
     for memory in (20_000, 10_000):
         split = gradient(state.velocity, memory)
-        close(whole[0], split[0], 1e-10)
+        close(expected[0], split[0], 1e-10)
         # Another program rounds otherwise, which the solver's tolerance of 1e-10 m/s lets through.
         close(split[1], plain()[0], 1e-9)
     with pytest.raises(ValueError, match="keeps at least 9760 bytes, but memory is 5000"):
@@ -86,11 +87,12 @@ def test_checkpoints_change_neither_values_nor_gradients() -> None:
 
 
 def test_memory_is_what_was_allowed() -> None:
-    """Of a long run, as XLA says."""
+    """The temporary memory of a long run's gradient, as XLA reports it, stays within the given
+    limit."""
     model, state = scene()
     steps = 6400
 
-    def taken(memory: int | None) -> int:
+    def temporary_bytes(memory: int | None) -> int:
         def loss(velocity: jax.Array) -> jax.Array:
             start = replace(state, velocity=velocity)
             final, _ = rollout(model, start, STEPPER, steps, every=steps, memory=memory)
@@ -101,8 +103,8 @@ def test_memory_is_what_was_allowed() -> None:
         return analysis.temp_size_in_bytes
 
     step = 64_000  # bytes, of one step's own derivative
-    assert taken(None) > 3_000_000
-    assert taken(300_000) < 300_000 + step
+    assert temporary_bytes(None) > 3_000_000
+    assert temporary_bytes(300_000) < 300_000 + step
 
 
 def test_a_progress_bar_changes_nothing(capsys: pytest.CaptureFixture) -> None:
@@ -114,7 +116,8 @@ def test_a_progress_bar_changes_nothing(capsys: pytest.CaptureFixture) -> None:
 
 
 def test_forces_accelerate_and_torques_turn() -> None:
-    """Each for its own steps: Δv = Σ h F / m and Δω = Σ h M / I, in weightless flight."""
+    """Forces and torques, each given for every step, change velocities by Δv = Σ h F / m and Δω
+    = Σ h M / I, in weightless flight."""
     model, state = scene()
     model = replace(model, gravity=jnp.zeros(3))
     state = replace(state, position=state.position.at[1:, 2].add(5.0))
@@ -145,11 +148,11 @@ def test_batch_is_a_loop() -> None:
     many = jax.vmap(lambda m, s: rollout(m, s, STEPPER, STEPS))(models, states)
     for i in range(3):
         alone_model, alone = jax.tree.map(lambda x, i=i: x[i], (models, states))
-        one = rollout(alone_model, alone, STEPPER, STEPS)
+        single = rollout(alone_model, alone, STEPPER, STEPS)
         same = jax.tree.map(lambda x, i=i: x[i], many)
-        close(same[0].position, one[0].position, 1e-10)
-        close(same[1].state.velocity, one[1].state.velocity, 1e-8)
-        np.testing.assert_array_equal(same[1].report.contacts, one[1].report.contacts)
+        close(same[0].position, single[0].position, 1e-10)
+        close(same[1].state.velocity, single[1].state.velocity, 1e-8)
+        np.testing.assert_array_equal(same[1].report.contacts, single[1].report.contacts)
 
 
 def test_overflow_is_flagged_and_named() -> None:

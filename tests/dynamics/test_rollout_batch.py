@@ -1,4 +1,4 @@
-"""Rollouts and steps of a batch: the same as single ones, on any number of devices."""
+"""Test rollouts and steps of a batch: the same as single ones, on any number of devices."""
 
 import socket
 import subprocess
@@ -34,7 +34,7 @@ def test_is_a_vmapped_rollout(devices: int, names: list[str]) -> None:
 
 @pytest.mark.slow
 def test_processes_share_a_batch() -> None:
-    """Motions and gradients are those of one device."""
+    """Motions and gradients of a batch on several processes are those of one device."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = str(free.getsockname()[1])
@@ -42,9 +42,9 @@ def test_processes_share_a_batch() -> None:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     both = [subprocess.Popen([*command, rank, "2", port], cwd=ROOT, **pipes) for rank in "01"]
     for process in both:
-        said, failed = process.communicate(timeout=600)
+        output, failed = process.communicate(timeout=600)
         assert process.returncode == 0, failed[-2000:]
-        assert said.split()[-1] == "done"
+        assert output.split()[-1] == "done"
 
 
 def test_wrong_batches() -> None:

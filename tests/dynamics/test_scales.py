@@ -1,8 +1,8 @@
-"""Bodies from 1e-9 to 1e6 kg and from 0.1 mm to 100 m.
+"""Test bodies from 1e-9 to 1e6 kg and from 0.1 mm to 100 m.
 
-With gravity and velocities in proportion to the size, all that differs is units: in those of each
-body the motion and its derivatives are the same. The answer is that of 1 kg and 1 m in float64,
-its derivative by central differences.
+With gravity and velocities in proportion to the size, scenes differ by their units alone: in those
+of each body the motion and its derivatives are the same. The reference is the motion at 1 kg and
+1 m in float64, and its derivative by central differences.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ Numbers = dict[str, jax.Array]
 
 @cache
 def scene() -> tuple[Model, State]:
-    """A ball that slides on the ground, a rod hinged to it; both of 1 kg and about 1 m."""
+    """Build a ball that slides on the ground and a rod hinged to it, both of 1 kg and about 1 m."""
     builder = ModelBuilder(margin=0.1, min_bounce_speed=1e3)
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     surface, turning = Material(friction=0.3), (0.1, 0.2, 0.5)
@@ -57,19 +57,20 @@ def units(mass: jax.Array, size: jax.Array) -> dict[str, jax.Array | float]:
     }
 
 
-def scaled(given: Numbers, size: jax.Array) -> tuple[Model, State]:
-    """The scene in the precision of ``size``."""
+def scaled(parameters: Numbers, size: jax.Array) -> tuple[Model, State]:
+    """Return the scene with the given parameters and lengths in proportion to ``size``, in the
+    precision of ``size``."""
     model, state = scene()
     contact = jax.tree.map(lambda value: value * size, model.contact)
     shapes = replace(
         model.shapes,
         size=model.shapes.size * size,
         radius=model.shapes.radius * size,
-        friction=given["friction"],
+        friction=parameters["friction"],
     )
     model = replace(
         model,
-        bodies=replace(model.bodies, mass=given["mass"], inertia=given["inertia"]),
+        bodies=replace(model.bodies, mass=parameters["mass"], inertia=parameters["inertia"]),
         shapes=shapes,
         joints=replace(model.joints, anchor=model.joints.anchor * size),
         gravity=model.gravity * size,
@@ -78,8 +79,8 @@ def scaled(given: Numbers, size: jax.Array) -> tuple[Model, State]:
     state = replace(
         state,
         position=state.position * size,
-        velocity=given["velocity"],
-        angular_velocity=given["spin"],
+        velocity=parameters["velocity"],
+        angular_velocity=parameters["spin"],
     )
 
     def cast(leaf: jax.Array) -> jax.Array:
@@ -88,9 +89,10 @@ def scaled(given: Numbers, size: jax.Array) -> tuple[Model, State]:
     return jax.tree.map(cast, (model, state))
 
 
-def loss(given: Numbers, size: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A number of the state after a step, in the units of the bodies, and the status."""
-    model, state = scaled(given, size)
+def loss(parameters: Numbers, size: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return a weighted sum of the state after a step, in the units of the bodies, and the
+    status."""
+    model, state = scaled(parameters, size)
     tolerance = 1e-5 if size.dtype == np.float32 else 1e-11
     stop = Stop(atol=tolerance * size, max_iterations=3000)
     stepper = EulerImplicitLinearized(0.01, "ncp", APGD(), stop)
@@ -107,14 +109,14 @@ def loss(given: Numbers, size: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 @cache
 def expected() -> tuple[float, Numbers]:
-    """The number and its derivatives at 1 kg and 1 m, by central differences in float64."""
-    one, given = jnp.ones(()), numbers()
-    run = jax.jit(jax.vmap(lambda moved: loss(moved, one)[0]))
-    entries = sum(leaf.size for leaf in given.values())
-    flat, back = ravel_pytree(given)
+    """Return the sum and its derivatives at 1 kg and 1 m, by central differences in float64."""
+    unit_size, parameters = jnp.ones(()), numbers()
+    run = jax.jit(jax.vmap(lambda shifted: loss(shifted, unit_size)[0]))
+    entries = sum(leaf.size for leaf in parameters.values())
+    flat, back = ravel_pytree(parameters)
     step = 1e-5
-    apart = jnp.concatenate([jnp.zeros((1, entries)), step * jnp.eye(entries)])
-    up, down = (run(jax.vmap(back)(flat + side * apart)) for side in (1, -1))
+    offsets = jnp.concatenate([jnp.zeros((1, entries)), step * jnp.eye(entries)])
+    up, down = (run(jax.vmap(back)(flat + side * offsets)) for side in (1, -1))
     return float(up[0]), back((up - down)[1:] / (2 * step))
 
 
@@ -126,19 +128,21 @@ def test_units_make_no_difference(dtype: type, tolerance: float) -> None:
     def run(scale: jax.Array):
         mass, size = scale
         unit = units(mass, size)
-        given = {k: (v * unit[k]).astype(dtype) for k, v in numbers().items()}
-        value, status = loss(given, size)
-        slopes = [jax.grad(lambda x: loss(x, size)[0])(given)]
+        parameters = {k: (v * unit[k]).astype(dtype) for k, v in numbers().items()}
+        value, status = loss(parameters, size)
+        slopes = [jax.grad(lambda x: loss(x, size)[0])(parameters)]
         if dtype == np.float32:  # In one is enough: reverse mode is the transpose of this.
-            slopes.append(jax.jacfwd(lambda x: loss(x, size)[0])(given))
+            slopes.append(jax.jacfwd(lambda x: loss(x, size)[0])(parameters))
         return value, status, *slopes
 
     value, status, *modes = jax.device_get(jax.lax.map(run, jnp.asarray(SCALES, dtype)))
     assert not np.any(status)
     np.testing.assert_allclose(value, number, rtol=tolerance / 10)
     for slope in modes:
-        for name, wanted in slopes.items():
+        for name, reference in slopes.items():
             unit = np.array([units(*scale)[name] for scale in SCALES])
-            found = slope[name] * unit.reshape(-1, *[1] * wanted.ndim)
-            bound = tolerance * (1 + np.abs(wanted).max())
-            np.testing.assert_allclose(found, np.broadcast_to(wanted, found.shape), atol=bound)
+            computed = slope[name] * unit.reshape(-1, *[1] * reference.ndim)
+            bound = tolerance * (1 + np.abs(reference).max())
+            np.testing.assert_allclose(
+                computed, np.broadcast_to(reference, computed.shape), atol=bound
+            )

@@ -1,4 +1,4 @@
-"""Steppers of second and fourth order: smooth motion, impacts, rest, sliding, loops."""
+"""Test steppers of second and fourth order: smooth motion, impacts, rest, sliding, loops."""
 
 from dataclasses import replace
 from functools import cache
@@ -52,8 +52,8 @@ SPRUNG = (40.0, 0.3)
 """Stiffness and damping of the spring between two masses of a family."""
 TOP, MOMENTS, HIGH = 0.5, (0.004, 0.004, 0.002), 0.15
 TILT, TURNS = 0.6, 40.0
-"""Of the top: mass, principal moments about its centre, which is so far from its tip, the angle to
-the vertical at which it starts, and its spin [rad/s]."""
+"""Numbers of the top: mass, principal moments about its centre, distance of that from the tip,
+angle to the vertical at the start, and spin [rad/s]."""
 
 
 @cache
@@ -71,17 +71,19 @@ def toys() -> tuple[Model, State]:
     cord = TendonPath([(0, (0, 6, 0)), (bob, (0, 0, 0))], stiffness=CORD, rest=REST)
     builder.add_tendon(cord, name="cord")
     away = HIGH * np.array([np.sin(TILT), 0, np.cos(TILT)])
-    facing = (np.cos(TILT / 2), 0, np.sin(TILT / 2), 0)
-    top = builder.add_body(TOP, MOMENTS, np.array([0, 9, 0]) + away, facing, name="top")
+    orientation = (np.cos(TILT / 2), 0, np.sin(TILT / 2), 0)
+    top = builder.add_body(TOP, MOMENTS, np.array([0, 9, 0]) + away, orientation, name="top")
     builder.add_joint(Spherical(), 0, top, (0, 9, 0), name="tip")
-    apart = 0.1 + STRETCH
+    length = 0.1 + STRETCH
     chain = Chain(
-        jnp.array([[0, 12, 0], [apart, 12, 0]]), jnp.full(2, 0.2), *map(jnp.asarray, (*SPRUNG, 0.1))
+        jnp.array([[0, 12, 0], [length, 12, 0]]),
+        jnp.full(2, 0.2),
+        *map(jnp.asarray, (*SPRUNG, 0.1)),
     )
     builder.add_family(chain, "chain")
     model, state = builder.build()
     spin = TURNS * away / HIGH
-    local = np.linalg.solve(rotation(facing), spin)
+    local = np.linalg.solve(rotation(orientation), spin)
     # A ball's rates are in its joint's axes, which here are the world's on the ground's side.
     still = jnp.zeros(len(model.topology.linkage.axes))
     axes = np.array([model.topology.linkage.axis(f"tip.{k}") for k in range(3)])
@@ -104,19 +106,19 @@ def rotation(q) -> np.ndarray:
 
 
 def mechanics(span: float) -> dict[str, np.ndarray]:
-    """Where toys are then, by equations of motion of their own."""
+    """Return the positions of all toys after ``span`` [s], from separate equations of motion."""
 
     def bars(_: float, y: np.ndarray) -> list[float]:
         first, second = y[0], y[0] + y[1]  # down from the horizontal
         w, total = y[2], y[2] + y[3]
-        mixed, turned = 0.5 * LENGTH**2 * np.cos(first - second), first - second
+        mixed, angle = 0.5 * LENGTH**2 * np.cos(first - second), first - second
         mass = [[BAR + 1.25 * LENGTH**2, mixed], [mixed, BAR + 0.25 * LENGTH**2]]
-        push = [
-            -0.5 * LENGTH**2 * np.sin(turned) * total**2 + 1.5 * G * LENGTH * np.cos(first),
-            0.5 * LENGTH**2 * np.sin(turned) * w**2 + 0.5 * G * LENGTH * np.cos(second),
+        load = [
+            -0.5 * LENGTH**2 * np.sin(angle) * total**2 + 1.5 * G * LENGTH * np.cos(first),
+            0.5 * LENGTH**2 * np.sin(angle) * w**2 + 0.5 * G * LENGTH * np.cos(second),
         ]
-        one, other = np.linalg.solve(mass, push)
-        return [w, y[3], one, other - one]
+        first_rate, second_rate = np.linalg.solve(mass, load)
+        return [w, y[3], first_rate, second_rate - first_rate]
 
     def cord(_: float, y: np.ndarray) -> np.ndarray:
         long = np.hypot(y[0], y[1])
@@ -137,14 +139,14 @@ def mechanics(span: float) -> dict[str, np.ndarray]:
     def at_end(slopes, start) -> np.ndarray:
         return solve_ivp(slopes, (0, span), start, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
 
-    turned = at_end(top, [np.cos(TILT / 2), 0, np.sin(TILT / 2), 0, 0, 0, TURNS])[:4]
+    orientation = at_end(top, [np.cos(TILT / 2), 0, np.sin(TILT / 2), 0, 0, 0, TURNS])[:4]
     frequency = np.sqrt(STIFFNESS / 1.5)
     return {
         "bars": at_end(bars, [0, 0, 0, 0])[:2],
         "spring": np.array([STRETCH * (np.cos(frequency * span) - 1)]),
         "cord": at_end(cord, [0.5, 0, 0, 0])[:2],
         "chain": at_end(chain, [STRETCH, 0])[:1],
-        "top": HIGH * rotation(turned / np.linalg.norm(turned))[:, 2],
+        "top": HIGH * rotation(orientation / np.linalg.norm(orientation))[:, 2],
     }
 
 
@@ -163,15 +165,21 @@ def toys_at(state: State) -> dict[str, np.ndarray]:
 
 @jax.jit
 def implicit(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
-    """State, worst status and most Newton iterations of a step after so many."""
+    """Return the final state, the worst status and the most Newton iterations of any step.
+
+    Args:
+        h: length of the steps [s]
+        steps: number of steps
+        coefficients: coefficients of the scheme
+    """
     model, state = toys()
     stepper = AnyScheme.of(coefficients, TOLERANCE)
 
-    def step(_: int, now: tuple) -> tuple:
-        carry, report = stepper.advance(model, now[0], h=h)
-        worst = jnp.maximum(now[1], report.solver.status)
+    def step(_: int, carried: tuple) -> tuple:
+        carry, report = stepper.advance(model, carried[0], h=h)
+        worst = jnp.maximum(carried[1], report.solver.status)
         assert report.newton is not None
-        return carry, worst, jnp.maximum(now[2], report.newton.iterations)
+        return carry, worst, jnp.maximum(carried[2], report.newton.iterations)
 
     carry, worst, most = lax.fori_loop(
         0, steps, step, (stepper.init(model, state), jnp.int32(0), jnp.int32(0))
@@ -184,7 +192,10 @@ def explicit(h: jax.Array, steps: jax.Array):
     model, state = toys()
     stepper = RungeKutta4()
     carry = lax.fori_loop(
-        0, steps, lambda _, now: stepper.advance(model, now, h=h)[0], stepper.init(model, state)
+        0,
+        steps,
+        lambda _, carried: stepper.advance(model, carried, h=h)[0],
+        stepper.init(model, state),
     )
     return carry.state
 
@@ -192,33 +203,33 @@ def explicit(h: jax.Array, steps: jax.Array):
 SPAN = 0.4
 
 
-@pytest.mark.parametrize(("name", "least"), [*zip(SCHEMES, (3.6, 1.8, 3.8, 3.6), strict=True)])
-def test_smooth_motion_to_its_order(name: str, least: float) -> None:
-    """At half the step a quarter of the error, of Newmark with γ ≠ 1/2 half of it: a double
-    pendulum, a cart on a spring, a mass on an elastic cord, a family of two masses with a damper, a
-    heavy top."""
+@pytest.mark.parametrize(("name", "ratio"), [*zip(SCHEMES, (3.6, 1.8, 3.8, 3.6), strict=True)])
+def test_smooth_motion_to_its_order(name: str, ratio: float) -> None:
+    """Half the step gives a quarter of the error, and half of it for Newmark with γ ≠ 1/2. Toys
+    are a double pendulum, a cart on a spring, a mass on an elastic cord, a family of two masses
+    with a damper, and a heavy top."""
     toys()
-    found, coefficients = [], SCHEMES[name].coefficients
+    results, coefficients = [], SCHEMES[name].coefficients
     for steps in (100, 200, 400):
         state, status, most = jax.device_get(implicit(SPAN / steps, steps, coefficients))
         assert status == 0 and 1 <= most <= 8
-        found.append(toys_at(state))
+        results.append(toys_at(state))
     for what, right in mechanics(SPAN).items():
-        errors = [np.abs(each[what] - right).max() for each in found]
-        assert errors[1] > least * errors[2], (what, errors)
+        errors = [np.abs(result[what] - right).max() for result in results]
+        assert errors[1] > ratio * errors[2], (what, errors)
         assert errors[0] < 0.05, (what, errors)
 
 
 def test_runge_kutta_is_of_fourth_order() -> None:
     toys()
-    found = [toys_at(jax.device_get(explicit(SPAN / steps, steps))) for steps in (50, 100, 200)]
+    results = [toys_at(jax.device_get(explicit(SPAN / steps, steps))) for steps in (50, 100, 200)]
     for what, right in mechanics(SPAN).items():
-        errors = [np.abs(each[what] - right).max() for each in found]
+        errors = [np.abs(result[what] - right).max() for result in results]
         assert errors[1] > 13 * errors[2] and errors[0] > 13 * errors[1], (what, errors)
 
 
 def test_damping_of_hht_is_that_of_its_first_paper() -> None:
-    """On the cart the step is the one of Hilber, Hughes & Taylor, M a⁺ + (1 + α) K q⁺ − α K q = 0,
+    """The cart moves by the step of Hilber, Hughes & Taylor, M a⁺ + (1 + α) K q⁺ − α K q = 0,
     whatever ω h is."""
     _, _ = toys()
     alpha, mass, axis = -0.2, 1.5, toys()[0].topology.linkage.axis("spring")
@@ -237,14 +248,15 @@ def test_damping_of_hht_is_that_of_its_first_paper() -> None:
 
 # Contact
 
-FALL, BOUNCE, RUB, THROWN, ROLLING, GRIP = 1.0, 0.8, 0.4, 1.5, 2.0, 0.3
+FALL, BOUNCE, FRICTION, THROWN, ROLLING, GRIP = 1.0, 0.8, 0.4, 1.5, 2.0, 0.3
 SLOPE = 0.2
 
 
 @cache
 def slope() -> tuple[Model, State]:
-    """On a slope, along whose axes all is told: a ball that bounces without friction, a slab that
-    slides up and stops, a cube that sticks, a ball that slides until it rolls."""
+    """Build bodies on a slope whose axes are those of the coordinates: a ball that bounces
+    without friction, a slab that slides up and stops, a cube that sticks, and a ball that slides
+    until it rolls."""
     builder = ModelBuilder(gravity=(-G * np.sin(SLOPE), 0, -G * np.cos(SLOPE)))
     builder.add_shape(0, Plane(), material=Material(friction=1.0, restitution=1.0))
 
@@ -256,23 +268,30 @@ def slope() -> tuple[Model, State]:
 
     high_of: list[float] = []
     add("bouncing", Sphere(0.1), 0.1 + FALL, 0.0, bounce=BOUNCE)
-    add("sliding", Box((0.1, 0.1, 0.01)), 0.01, RUB, THROWN)
-    add("stuck", Box((0.05, 0.05, 0.05)), 0.05, RUB)
+    add("sliding", Box((0.1, 0.1, 0.01)), 0.01, FRICTION, THROWN)
+    add("stuck", Box((0.05, 0.05, 0.05)), 0.05, FRICTION)
     add("rolling", Sphere(0.1), 0.1, GRIP, ROLLING)
     return builder.build(max_contacts=12)
 
 
 @jax.jit
 def on_slope(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
-    """State, worst status, and the least height of any body over the slope [m]."""
+    """Return the final state, the worst status, and the least height of any body over the slope
+    [m].
+
+    Args:
+        h: length of the steps [s]
+        steps: number of steps
+        coefficients: coefficients of the scheme
+    """
     model, state = slope()
     stepper = AnyScheme.of(coefficients, TOLERANCE)
     high = jnp.array([0.1, 0.01, 0.05, 0.1])
 
-    def step(_: int, now: tuple) -> tuple:
-        carry, report = stepper.advance(model, now[0], h=h)
+    def step(_: int, carried: tuple) -> tuple:
+        carry, report = stepper.advance(model, carried[0], h=h)
         low = jnp.min(carry.state.position[1:, 2] - high)
-        return carry, jnp.maximum(now[1], report.solver.status), jnp.minimum(now[2], low)
+        return carry, jnp.maximum(carried[1], report.solver.status), jnp.minimum(carried[2], low)
 
     start = (stepper.init(model, state), jnp.int32(0), jnp.zeros(()))
     carry, status, low = lax.fori_loop(0, steps, step, start)
@@ -284,7 +303,7 @@ def slope_mechanics(span: float) -> dict[str, float]:
     left, speed = span - np.sqrt(2 * FALL / press), BOUNCE * np.sqrt(2 * FALL * press)
     while left > 2 * speed / press:
         left, speed = left - 2 * speed / press, BOUNCE * speed
-    brake = down + RUB * press
+    brake = down + FRICTION * press
     slip = (down + GRIP * press, 2.5 * GRIP * press)  # of the centre, of the rim
     until = ROLLING / sum(slip)
     rolled = ROLLING * until - 0.5 * slip[0] * until**2
@@ -303,10 +322,10 @@ def slope_mechanics(span: float) -> dict[str, float]:
     ["hht", pytest.param("trapezoidal", marks=pytest.mark.long), "generalised-alpha"],
 )
 def test_contact_is_of_second_order(name: str) -> None:
-    """Flight between bounces and through them, sliding to a stop, sliding to rolling; what sticks
-    does not creep, and nothing is in the ground."""
+    """Flight between bounces and through them, sliding to a stop, and sliding to rolling are of
+    second order; what sticks does not creep, and nothing penetrates the ground."""
     model, _ = slope()
-    span, found = 0.8, []
+    span, results = 0.8, []
     for steps in (100, 200, 400):
         state, status, low = jax.device_get(
             on_slope(span / steps, steps, SCHEMES[name].coefficients)
@@ -314,9 +333,9 @@ def test_contact_is_of_second_order(name: str) -> None:
         assert status == 0 and low > -1e-8
         place = {what: state.position[model.topology.body(what)] for what in slope_mechanics(span)}
         height = place["bouncing"][2] - 0.1
-        found.append({what: at[0] for what, at in place.items()} | {"bouncing": height})
+        results.append({what: at[0] for what, at in place.items()} | {"bouncing": height})
     for what, right in slope_mechanics(span).items():
-        errors = [abs(each[what] - right) for each in found]
+        errors = [abs(result[what] - right) for result in results]
         # Where in a step an event is differs from one length to another.
         assert errors[2] < max(0.35 * errors[0], 1e-7), (what, errors)
         assert errors[0] < 1e-7 if what == "stuck" else errors[0] < 3e-3, (what, errors)
@@ -327,17 +346,24 @@ def test_contact_is_of_second_order(name: str) -> None:
 
 @jax.jit
 def four_bar(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
-    """Angle of the first bar, worst status, and the worst error of any joint and of its rate."""
+    """Return the angle of the first bar, the worst status, and the worst error of any joint and of
+    its rate.
+
+    Args:
+        h: length of the steps [s]
+        steps: number of steps
+        coefficients: coefficients of the scheme
+    """
     model, state = linkage()
     stepper = AnyScheme.of(coefficients, TOLERANCE)
     pairs = model.topology.linkage.bodies[model.topology.linkage.bilateral[0]]
 
-    def step(_: int, now: tuple) -> tuple:
-        carry, report = stepper.advance(model, now[0], h=h)
+    def step(_: int, carried: tuple) -> tuple:
+        carry, report = stepper.advance(model, carried[0], h=h)
         motion = joint_motion(model, carry.state)
         rate = jnp.einsum("rbi,rbi->r", motion.bilateral, carry.state.twist[pairs])
-        seen = jnp.stack([jnp.max(jnp.abs(motion.error)), jnp.max(jnp.abs(rate))])
-        return carry, jnp.maximum(now[1], report.solver.status), jnp.maximum(now[2], seen)
+        errors = jnp.stack([jnp.max(jnp.abs(motion.error)), jnp.max(jnp.abs(rate))])
+        return carry, jnp.maximum(carried[1], report.solver.status), jnp.maximum(carried[2], errors)
 
     start = (stepper.init(model, state), jnp.int32(0), jnp.zeros(2))
     carry, status, worst = lax.fori_loop(0, steps, step, start)
@@ -394,8 +420,8 @@ def test_runge_kutta_refuses_what_may_jump() -> None:
 
 
 def tied(armature: float, arm: bool = False) -> tuple[Model, State]:
-    """Two masses of 0.2 kg, one of which hangs on a cord of stiffness CORD, 0.1 m too short; from
-    the world, or from a sliding block of 0.5 kg."""
+    """Build two masses of 0.2 kg, one of which hangs on a cord of stiffness CORD that is 0.1 m
+    too short. The cord is attached to the world, or to a sliding block of 0.5 kg."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     chain = Chain(
         jnp.array([[0, 0, 0], [0.1, 0, 0]]), jnp.full(2, 0.2), *map(jnp.asarray, (0.0, 0.0, 0.1))
@@ -414,25 +440,26 @@ def tied(armature: float, arm: bool = False) -> tuple[Model, State]:
 @pytest.mark.parametrize(("stepper", "arm"), [("rk4", False), ("trapezoidal", True)])
 def test_rotors_turn_with_families(stepper: str, arm: bool) -> None:
     """The stretch of the cord is 0.1 cos(ω t), ω² = CORD / (m + a), m being the reduced mass of
-    both ends."""
+    both ends and a the armature."""
     model, state = tied(0.3, arm)
     final, _ = rollout(model, state, STEPPERS[stepper](1e-3), 100)
     mass = 1 / (1 / 0.2 + (1 / 0.5 if arm else 0.0))
     stretch = 0.1 * np.cos(np.sqrt(CORD / (mass + 0.3)) * 0.1)
-    moved = final.position[1, 1] - (final.position[3, 1] - 0.5 if arm else 0.0)
+    shortening = final.position[1, 1] - (final.position[3, 1] - 0.5 if arm else 0.0)
     assert abs(stretch - 0.1) > 0.02
-    np.testing.assert_allclose(0.1 - moved, stretch, atol=1e-5)
+    np.testing.assert_allclose(0.1 - shortening, stretch, atol=1e-5)
 
 
 def test_rotors_that_a_model_was_built_without_are_refused() -> None:
-    """By an exception; by the status of a program that takes the model as an argument."""
+    """A model with an armature that it was built without is refused by an exception, and by the
+    status of a program that takes the model as an argument."""
     model, state = tied(0.0)
     step = jax.jit(RungeKutta4().step)
     heavy = replace(model, axes=replace(model.axes, armature=jnp.ones(len(model.axes.armature))))
     with pytest.raises(ValueError, match="the model was built without it"):
         RungeKutta4().init(heavy, state)
-    for each, status in ((model, Status.CONVERGED), (heavy, Status.INFEASIBLE)):
-        after, report = step(each, state)
+    for variant, status in ((model, Status.CONVERGED), (heavy, Status.INFEASIBLE)):
+        after, report = step(variant, state)
         assert report.solver.status == status
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
     RungeKutta4().init(with_structure(heavy, {"axes.armature": None}), state)
@@ -442,8 +469,9 @@ def test_rotors_that_a_model_was_built_without_are_refused() -> None:
 
 
 def test_adaptive_steps_keep_their_tolerance() -> None:
-    """A cart on a spring: no step errs by more than it may, and a smaller tolerance gives a smaller
-    error of all; the least length is told, and so are too many steps."""
+    """No step of a cart on a spring errs by more than it may, and a smaller tolerance gives a
+    smaller total error. The status reports when the shortest step or the largest number of steps
+    is reached."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     cart = builder.add_body(1.5, (0.01, 0.01, 0.01), (0, 0, 0))
     spring = Prismatic((1, 0, 0), stiffness=STIFFNESS, rest=-STRETCH)
@@ -466,9 +494,9 @@ def test_adaptive_steps_keep_their_tolerance() -> None:
         errors.append(abs(float(end.joint_positions[0]) - right))
         reports.append(report)
     assert errors[0] < 1e-4 and errors[1] < 0.05 * errors[0]
-    loose, tight = reports
-    assert 2 * loose.steps < tight.steps and tight.shortest < 0.5 * loose.shortest
+    coarse, fine = reports
+    assert 2 * coarse.steps < fine.steps and fine.shortest < 0.5 * coarse.shortest
     _, short = run(1e-12, min_step=5e-2)
     assert short.status == AdaptiveStatus.MIN_STEP and short.steps == 20
-    _, few = run(1e-8, max_steps=10)
-    assert few.status == AdaptiveStatus.MAX_STEPS and few.steps + few.rejected == 10
+    _, stopped = run(1e-8, max_steps=10)
+    assert stopped.status == AdaptiveStatus.MAX_STEPS and stopped.steps + stopped.rejected == 10

@@ -1,4 +1,4 @@
-"""Smooth contacts in steppers of higher order: springs and dashpots whose motion is known."""
+"""Test smooth contacts in steppers of higher order: springs and dashpots whose motion is known."""
 
 import jax
 import jax.numpy as jnp
@@ -11,25 +11,29 @@ from jaxccp.model import Material, Model, Plane, SmoothCoefficients, SmoothLaws,
 from jaxccp.scene import ModelBuilder
 
 MASS, NORMAL, DASHPOT, TANGENTIAL, SPAN = 2.0, 8e3, 12.0, 3e3, 0.08
-DEPTH, ALONG = 0.004, 1.5
+DEPTH, TANGENTIAL_GRAVITY = 0.004, 1.5
 """Overlap at the start [m]; gravity along the floor [m/s²]."""
 
 
 def pressed() -> tuple[Model, State]:
-    """A body that hardly turns, pressed into a floor on which a spring holds it back."""
+    """Build a body that hardly turns, pressed into a floor on which a tangential spring holds it
+    back."""
     springs = SmoothCoefficients(NORMAL, DASHPOT, TANGENTIAL, 0.0)
-    own = Material(friction=10.0, smooth=springs)
-    builder = ModelBuilder((ALONG, 0, -9.81), smooth_laws=SmoothLaws("hooke", "multi-step"))
+    material = Material(friction=10.0, smooth=springs)
+    builder = ModelBuilder(
+        (TANGENTIAL_GRAVITY, 0, -9.81), smooth_laws=SmoothLaws("hooke", "multi-step")
+    )
     builder.add_shape(0, Plane(), material=Material(friction=10.0))
     ball = builder.add_body(MASS, (1e9, 1e9, 1e9), (0, 0, 0.1 - DEPTH))
-    builder.add_shape(ball, Sphere(0.1), material=own)
+    builder.add_shape(ball, Sphere(0.1), material=material)
     return builder.build()
 
 
 def exact() -> tuple[float, float]:
-    """Where the body is after SPAN: x = g/ω² (1 − cos ω t), and damped oscillation in z."""
+    """Return x and z of the body after SPAN: x = g/ω² (1 − cos ω t), and a damped oscillation in
+    z."""
     omega = np.sqrt(TANGENTIAL / MASS)
-    x = ALONG / omega**2 * (1 - np.cos(omega * SPAN))
+    x = TANGENTIAL_GRAVITY / omega**2 * (1 - np.cos(omega * SPAN))
     rest, decay = MASS * 9.81 / NORMAL, DASHPOT / (2 * MASS)
     damped = np.sqrt(NORMAL / MASS - decay**2)
     swing = np.cos(damped * SPAN) + decay / damped * np.sin(damped * SPAN)
@@ -39,12 +43,14 @@ def exact() -> tuple[float, float]:
 
 @pytest.mark.parametrize(("name", "order"), [("trapezoidal", 2), ("hht", 2), ("rk4", 4)])
 def test_springs_of_contacts_to_the_order_of_the_stepper(name: str, order: int) -> None:
-    """The normal spring with its dashpot; to second order the one across it, which remembers."""
+    """The normal spring with its dashpot is integrated to the order of the stepper, and the
+    tangential spring, which has memory, to second order."""
     model, start = pressed()
 
     @jax.jit
     def run(h: jax.Array) -> tuple[State, StepReport]:
-        """Most steps, of a length given later: one program for both."""
+        """Run the largest number of steps, of a length given later: one program for both
+        lengths."""
         stepper = STEPPERS[name](contact_data=True)
 
         def step(carry, _: None) -> tuple:
@@ -63,8 +69,8 @@ def test_springs_of_contacts_to_the_order_of_the_stepper(name: str, order: int) 
         errors.append(np.abs(np.asarray(end.position)[1, [0, 2]] - exact()))
         data = report.contact_data
         assert data is not None and bool(data.live[-1])
-    along, up = errors[0] / errors[1]
-    assert along > 0.85 * 4 and up > 0.85 * 2**order, (errors, along, up)
+    tangential, normal = errors[0] / errors[1]
+    assert tangential > 0.85 * 4 and normal > 0.85 * 2**order, (errors, tangential, normal)
     assert np.all(errors[1] < 2e-5), errors
     # The reported forces are those of the end.
     x, z = np.asarray(end.position)[1, [0, 2]]
@@ -74,8 +80,8 @@ def test_springs_of_contacts_to_the_order_of_the_stepper(name: str, order: int) 
 
 
 def test_a_hard_and_a_smooth_ball_bounce_in_one_step_of_hht() -> None:
-    """Side by side: e = 1 by impulses, and by a spring without a dashpot; both come back up to
-    where they were let go."""
+    """Two balls side by side, one with e = 1 by impulses, one on a spring without a dashpot,
+    both come back up to where they were released."""
     builder = ModelBuilder((0, 0, -9.81), smooth_laws=SmoothLaws("hooke"))
     hard = Material(restitution=1.0)
     builder.add_shape(0, Plane(), material=hard)

@@ -1,5 +1,8 @@
-"""Arrays of a wrong length are refused by every public function, with the names of joints, bodies
-or actuators; lists, NumPy arrays and whole numbers are taken."""
+"""Test that every public function refuses arrays of a wrong length.
+
+Messages have the names of joints, bodies or actuators. Lists, NumPy arrays and whole numbers are
+accepted.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +28,8 @@ EULER = jaxccp.EulerImplicitLinearized(1e-3)
 
 @cache
 def arm() -> tuple[Model, State, Coordinates]:
-    """Two links on motors, of which the second has an activation: three bodies with the world."""
+    """Build two links on motors, of which the second has an activation: three bodies with the
+    world."""
     builder = ModelBuilder()
     for i, name in enumerate(("shoulder", "elbow")):
         link = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.5 + i, 0, 0), name=f"link{i}")
@@ -39,7 +43,7 @@ def arm() -> tuple[Model, State, Coordinates]:
 
 @cache
 def free() -> tuple[Model, State, Coordinates]:
-    """A free body."""
+    """Build a single free body."""
     builder = ModelBuilder()
     builder.add_body(1.0, (0.1, 0.1, 0.1), name="stone")
     model, state = builder.build()
@@ -47,11 +51,11 @@ def free() -> tuple[Model, State, Coordinates]:
 
 
 def problem(**wrong: Any) -> Problem:
-    """One contact, in lists and whole numbers."""
-    given = {"r": [-1, 0, 0], "matrix": np.eye(3, dtype=int), "mu": [0.5], "lo": [], "hi": []}
-    given |= wrong
-    cones = Cones(given["lo"], given["hi"], given["mu"])
-    return Problem(DenseDelassus(given["matrix"]), given["r"], cones)
+    """Return a problem of one contact, in lists and whole numbers; arguments replace its parts."""
+    arguments = {"r": [-1, 0, 0], "matrix": np.eye(3, dtype=int), "mu": [0.5], "lo": [], "hi": []}
+    arguments |= wrong
+    cones = Cones(arguments["lo"], arguments["hi"], arguments["mu"])
+    return Problem(DenseDelassus(arguments["matrix"]), arguments["r"], cones)
 
 
 MODEL, STATE, LAYOUT = arm()
@@ -63,7 +67,7 @@ ACTUATORS = r"\(actuators,\) = \(2,\) for actuators first, second, not "
 BODIES = r"\(bodies, 6\) = \(3, 6\) for bodies world, link0, link1, not "
 CHANGES = r"\(changes,\) = \(5,\) for changes pose of shoulder, .* elbow, second, not "
 SHORT = replace(STATE, position=STATE.position[:2])
-OTHER = rf"position must have shape {BODIES}".replace("6", "3")
+WRONG_POSITION = rf"position must have shape {BODIES}".replace("6", "3")
 STONE = r"\(bodies, 3\) = \(2, 3\) for bodies world, stone, not \(3, 3\)"
 ZERO, STEPS, FORCES = np.zeros, 4, np.zeros((4, 3, 6))
 
@@ -74,8 +78,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: FREE[2].state(*FREE[:2], ZERO(6)),
         r"\(7,\) for coordinates stone \[0:7\], not \(6,\)",
     ),
-    "layout.state state": (lambda: LAYOUT.state(MODEL, SHORT, ZERO(2)), OTHER),
-    "layout.coordinates": (lambda: LAYOUT.coordinates(MODEL, SHORT), OTHER),
+    "layout.state state": (lambda: LAYOUT.state(MODEL, SHORT, ZERO(2)), WRONG_POSITION),
+    "layout.coordinates": (lambda: LAYOUT.coordinates(MODEL, SHORT), WRONG_POSITION),
     "layout.control": (
         lambda: LAYOUT.control([5.0]),
         r"ctrl must have shape \(\.\.\., actuators\) = \(\.\.\., 2\) for actuators first, second",
@@ -104,16 +108,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxccp.forward_kinematics(MODEL, STATE, ZERO(2), ZERO(())),
         rf"rate must have shape {AXES}\(\)",
     ),
-    "joint_motion": (lambda: jaxccp.joint_motion(MODEL, SHORT), OTHER),
-    "close_loops": (lambda: jaxccp.close_loops(MODEL, SHORT), OTHER),
-    "energy": (lambda: jaxccp.energy(MODEL, SHORT), OTHER),
-    "momentum": (lambda: jaxccp.momentum(MODEL, SHORT), OTHER),
+    "joint_motion": (lambda: jaxccp.joint_motion(MODEL, SHORT), WRONG_POSITION),
+    "close_loops": (lambda: jaxccp.close_loops(MODEL, SHORT), WRONG_POSITION),
+    "energy": (lambda: jaxccp.energy(MODEL, SHORT), WRONG_POSITION),
+    "momentum": (lambda: jaxccp.momentum(MODEL, SHORT), WRONG_POSITION),
     "equilibrium": (lambda: jaxccp.equilibrium(FREE[0], STATE), STONE),
     "modes": (lambda: jaxccp.modes(FREE[0], STATE), STONE),
-    "difference": (lambda: jaxccp.difference(MODEL, SHORT, STATE), "origin." + OTHER),
-    "difference state": (lambda: jaxccp.difference(MODEL, STATE, SHORT), "state." + OTHER),
+    "difference": (lambda: jaxccp.difference(MODEL, SHORT, STATE), "origin." + WRONG_POSITION),
+    "difference state": (lambda: jaxccp.difference(MODEL, STATE, SHORT), "state." + WRONG_POSITION),
     "retract": (lambda: jaxccp.retract(MODEL, STATE, ZERO(4)), CHANGES + r"\(4,\)"),
-    "retract state": (lambda: jaxccp.retract(MODEL, SHORT, ZERO(5)), OTHER),
+    "retract state": (lambda: jaxccp.retract(MODEL, SHORT, ZERO(5)), WRONG_POSITION),
     "mean_acceleration": (
         lambda: jaxccp.mean_acceleration(STATE, SHORT_TWIST),
         r"after.velocity must have shape \(3, 3\), not \(2, 3\)",
@@ -135,7 +139,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxccp.rollout(MODEL, STATE, EULER, STEPS, ZERO((3, 3, 6))),
         r"\(steps, bodies, 6\) = \(4, 3, 6\) for bodies world, link0, link1, not \(3, 3, 6\)",
     ),
-    "rollout state": (lambda: jaxccp.rollout(MODEL, SHORT, EULER, STEPS), OTHER),
+    "rollout state": (lambda: jaxccp.rollout(MODEL, SHORT, EULER, STEPS), WRONG_POSITION),
     "rollout of a batch": (
         lambda: jaxccp.rollout(MODEL, jax.tree.map(lambda x: x[None], STATE), EULER, STEPS),
         "; a batch goes through jax.vmap",
@@ -165,7 +169,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: sensors().values(MODEL, STATE, acceleration=ZERO((2, 6))),
         "acceleration must have shape " + BODIES + r"\(2, 6\)",
     ),
-    "sensors state": (lambda: sensors().values(MODEL, SHORT), OTHER),
+    "sensors state": (lambda: sensors().values(MODEL, SHORT), WRONG_POSITION),
     "attach_sensors": (
         lambda: jaxccp.attach_sensors(MODEL, {}, magnetic=[1.0]),
         "magnetic must be 3",
@@ -226,12 +230,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "complex numbers": (lambda: LAYOUT.control([1j, 2j]), "real numbers, not of complex"),
 } | {
     f"{name}.{part}": (
-        partial(jax.eval_shape, partial(stepper(1e-3).step, **given), MODEL, state),
-        says,
+        partial(jax.eval_shape, partial(stepper(1e-3).step, **arguments), MODEL, state),
+        message,
     )
     for name, stepper in STEPPERS.items()
-    for part, state, given, says in (
-        ("state", SHORT, {}, OTHER),
+    for part, state, arguments, message in (
+        ("state", SHORT, {}, WRONG_POSITION),
         ("force", STATE, {"force": ZERO((2, 6))}, BODIES + r"\(2, 6\)"),
         ("control", STATE, {"control": ZERO(1)}, ACTUATORS + r"\(1,\)"),
     )
@@ -244,25 +248,25 @@ def sensors() -> Any:
     return jaxccp.attach_sensors(MODEL, {"turn": jaxccp.Sensor("jointpos", "elbow")})
 
 
-@pytest.mark.parametrize(("call", "says"), REFUSED.values(), ids=REFUSED)
-def test_a_wrong_shape_is_refused(call: Callable[[], Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+@pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_wrong_shape_is_refused(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         call()
 
 
 def test_names_beyond_the_twelfth_are_counted() -> None:
     many = Dimension.named("actuators", [f"servo{i}" for i in range(40)])
-    says = r"for actuators servo0, .*, servo11, … and 28 others, not \(2,\)"
-    with pytest.raises(ValueError, match=says):
+    message = r"for actuators servo0, .*, servo11, … and 28 others, not \(2,\)"
+    with pytest.raises(ValueError, match=message):
         as_floats("ctrl", [0.0, 1.0], [many])
 
 
-def whole(tree: Any) -> Any:
-    """The same numbers as nested lists of whole numbers."""
+def as_integers(tree: Any) -> Any:
+    """Return the same numbers as nested lists of integers."""
     return jax.tree.map(lambda leaf: np.asarray(leaf).astype(int).tolist(), tree)
 
 
-TAKEN: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+ACCEPTED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "layout.state": (partial(LAYOUT.state, MODEL, STATE), ([1, 0], [0, 2])),
     "layout.control": (LAYOUT.control, ([1, 0],)),
     "layout.with_activation": (partial(LAYOUT.with_activation, STATE), ([3],)),
@@ -270,11 +274,11 @@ TAKEN: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "retract": (partial(jaxccp.retract, MODEL, STATE), ([1, 0, 0, 2, 3],)),
     "accelerations": (
         jax.jit(partial(jaxccp.accelerations, MODEL, STATE)),
-        ([5, 1], whole(FORCES[0])),
+        ([5, 1], as_integers(FORCES[0])),
     ),
     "rollout": (
         partial(jaxccp.rollout, MODEL, STATE, EULER, STEPS),
-        (whole(FORCES), [[5, 1]] * STEPS),
+        (as_integers(FORCES), [[5, 1]] * STEPS),
     ),
     "sensors": (lambda control: sensors().values(MODEL, STATE, control), ([5, 1],)),
     "solve": (lambda guess: jaxccp.solve(problem(), guess=guess), ([1, 0, 0],)),
@@ -285,15 +289,17 @@ TAKEN: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("call", "given"), TAKEN.values(), ids=TAKEN)
-def test_lists_and_numpy_arrays_are_taken(call: Callable[..., Any], given: tuple) -> None:
-    if call is TAKEN["smoothed_gradient"][0]:  # whose argument is a tree, of which a list is a node
-        given = (np.array(given[0]),)
-    expected = call(*(jnp.asarray(one, float) for one in given))
-    for convert in (np.asarray, lambda one: one):
-        found = call(*map(convert, given))
-        jax.tree.map(np.testing.assert_array_equal, found, expected)
-        jax.tree.map(lambda a, b: np.testing.assert_equal(a.dtype, b.dtype), found, expected)
+@pytest.mark.parametrize(("call", "arguments"), ACCEPTED.values(), ids=ACCEPTED)
+def test_lists_and_numpy_arrays_are_taken(call: Callable[..., Any], arguments: tuple) -> None:
+    if (
+        call is ACCEPTED["smoothed_gradient"][0]
+    ):  # whose argument is a tree, of which a list is a node
+        arguments = (np.array(arguments[0]),)
+    expected = call(*(jnp.asarray(value, float) for value in arguments))
+    for convert in (np.asarray, lambda value: value):
+        actual = call(*map(convert, arguments))
+        jax.tree.map(np.testing.assert_array_equal, actual, expected)
+        jax.tree.map(lambda a, b: np.testing.assert_equal(a.dtype, b.dtype), actual, expected)
 
 
 def test_a_state_of_lists_and_numpy_arrays_is_taken() -> None:
@@ -301,14 +307,15 @@ def test_a_state_of_lists_and_numpy_arrays_is_taken() -> None:
     expected = jaxccp.rollout(MODEL, STATE, EULER, STEPS, controls=[control] * STEPS)
     for convert in (np.asarray, lambda leaf: np.asarray(leaf).tolist()):
         converted = jax.tree.map(convert, STATE)
-        found = jaxccp.rollout(MODEL, converted, EULER, STEPS, controls=[control] * STEPS)
-        jax.tree.map(np.testing.assert_array_equal, found, expected)
+        actual = jaxccp.rollout(MODEL, converted, EULER, STEPS, controls=[control] * STEPS)
+        jax.tree.map(np.testing.assert_array_equal, actual, expected)
         qpos, qvel = LAYOUT.coordinates(MODEL, converted)
         assert qpos.shape == qvel.shape == (2,)
 
 
 def test_checks_are_of_shapes_alone() -> None:
-    """Under transformations they hold for one copy, and they leave no trace in the program."""
+    """Under transformations the checks hold for one copy, and they leave no trace in the
+    program."""
     controls = jnp.arange(6.0).reshape(3, 2)
     assert jax.vmap(LAYOUT.control)(controls).shape == (3, 2)
     assert LAYOUT.control(controls).shape == (3, 2)

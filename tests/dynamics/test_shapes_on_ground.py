@@ -1,4 +1,4 @@
-"""Cylinders, ellipsoids and convex meshes at rest and rolling, each carrying its weight."""
+"""Test cylinders, ellipsoids and convex meshes at rest and rolling, each carrying its weight."""
 
 from functools import cache
 
@@ -25,13 +25,14 @@ AT_REST = ("upright", "ellipsoid", "cube", "table", "tetrahedron")
 
 @cache
 def scene() -> tuple[Model, State]:
-    """On one plane, far apart; only the tetrahedron stands on the table, which is a box."""
+    """Build bodies far apart on one plane; only the tetrahedron stands on the table, which is a
+    box."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=ROUGH)
     lying = Rotation.from_rotvec([np.pi / 2, 0, 0]).as_quat(scalar_first=True)
 
-    def add(shape, position, name: str, **more) -> int:
-        return builder.add_solid(shape, MASS, ROUGH, position=position, name=name, **more)
+    def add(shape, position, name: str, **options) -> int:
+        return builder.add_solid(shape, MASS, ROUGH, position=position, name=name, **options)
 
     first = [
         add(Cylinder(RADIUS, 0.15), (0, 0, 0.15), "upright"),
@@ -49,10 +50,10 @@ def scene() -> tuple[Model, State]:
     table = add(Box((0.2, 0.2, 0.05)), (0, 4, 0.05), "table")
     top = add(TETRAHEDRON, np.array([0, 4, 0.1]) + TETRAHEDRON.centre, "tetrahedron")
     bodies = [*first, table, top]
-    for i, one in enumerate(bodies):
-        for other in bodies[:i]:
-            if {one, other} != {table, top}:
-                builder.exclude(one, other)
+    for i, body in enumerate(bodies):
+        for earlier in bodies[:i]:
+            if {body, earlier} != {table, top}:
+                builder.exclude(body, earlier)
     builder.exclude(0, top)
     return builder.build()
 
@@ -79,7 +80,8 @@ def test_stays_where_it_rests(name: str) -> None:
 
 
 def test_a_cylinder_rolls_on_without_slipping() -> None:
-    """Two lines of contact points, no resistance: speed and spin are kept."""
+    """A rolling cylinder on contact points along two lines keeps its speed and spin, since
+    nothing resists."""
     model, start = scene()
     body = model.topology.body("rolling")
     final = trajectory()[0].state

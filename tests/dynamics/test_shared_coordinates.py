@@ -1,4 +1,4 @@
-"""Rows along the same coordinate: limits, dry friction and servos of two carriages, by hand."""
+"""Test rows along one coordinate (limits, friction, servos of two carriages) against matrices."""
 
 from dataclasses import replace
 
@@ -19,15 +19,16 @@ GEAR, STIFFNESS, DAMPING = 5.0, 40.0, 0.3
 
 
 def carriages() -> tuple:
-    """Return two carriages on one rail, the second on the first: limits at both ends, of which one
-    is infinite by now, dry friction on the first, a bounded servo with a gear on the second."""
+    """Build two carriages on one rail, the second on the first: limits at both ends, of which
+    one is made infinite after the build, dry friction on the first, and a bounded servo with a
+    gear on the second."""
     builder = ModelBuilder()
     x = (1.0, 0.0, 0.0)
     first = builder.add_solid(Sphere(0.1), MASSES[0])
     second = builder.add_solid(Sphere(0.1), MASSES[1], position=(1.0, 0.0, 0.0))
-    near, both = (-1.0, 0.006), (-0.2, 0.001)
-    builder.add_joint(Prismatic(x, (0, 0, 0), limits=near, friction=FRICTION), WORLD, first)
-    builder.add_joint(Prismatic(x, (1, 0, 0), limits=both), first, second, name="upper")
+    first_limits, second_limits = (-1.0, 0.006), (-0.2, 0.001)
+    builder.add_joint(Prismatic(x, (0, 0, 0), limits=first_limits, friction=FRICTION), WORLD, first)
+    builder.add_joint(Prismatic(x, (1, 0, 0), limits=second_limits), first, second, name="upper")
     servo = position_servo(STIFFNESS, damping=DAMPING, force_limits=(-1.0, 1.0))
     builder.add_actuator(replace(servo, gear=GEAR), "upper")
     model, state = builder.build()
@@ -55,7 +56,7 @@ def test_n_of_two_carriages() -> None:
 
 
 def test_both_carriages_run_to_a_limit() -> None:
-    """They end the step there: 6 mm and 1 mm away, at h = 2 ms."""
+    """Two carriages end the step at their limits, 6 mm and 1 mm away, at h = 2 ms."""
     model, state = carriages()
     moving = replace(state, velocity=state.velocity.at[1:, 0].set([4.0, 5.0]))
     stepper = EulerImplicitLinearized(H, stop=Stop(1e-11))

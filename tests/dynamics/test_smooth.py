@@ -1,4 +1,4 @@
-"""Smooth contact against closed forms of mechanics."""
+"""Test smooth contact against closed forms of mechanics, and its state, reports and batches."""
 
 from dataclasses import replace
 
@@ -37,17 +37,17 @@ from tests.families.chain import Chain
 
 
 def overlaps(path: Trajectory) -> np.ndarray:
-    """How many smooth contacts there were."""
+    """Return the number of smooth contacts of each record."""
     assert path.report.smooth_contacts is not None
     return np.asarray(path.report.smooth_contacts)
 
 
 def test_two_balls_keep_their_momentum() -> None:
-    """Linear and angular, while they rub, roll and bounce off each other."""
+    """Linear and angular momentum are kept while two balls rub, roll and bounce off each other."""
     builder = ModelBuilder((0, 0, 0))
-    own = surface(friction=0.4, e=0.6, rolling=1e-3)
-    builder.add_solid(Sphere(0.1), 0.5, own, position=(0, 0, 0), angular_velocity=(3, 8, -5))
-    builder.add_solid(Sphere(0.2), 2.0, own, position=(0.05, 0.1, 0.29), velocity=(0.2, 0, -2))
+    material = surface(friction=0.4, e=0.6, rolling=1e-3)
+    builder.add_solid(Sphere(0.1), 0.5, material, position=(0, 0, 0), angular_velocity=(3, 8, -5))
+    builder.add_solid(Sphere(0.2), 2.0, material, position=(0.05, 0.1, 0.29), velocity=(0.2, 0, -2))
     model, state = builder.build()
     end, path = rollout(model, state, EulerImplicitLinearized(1e-5), 5000, every=100)
     assert overlaps(path).max() == 1 and overlaps(path)[-1] == 0
@@ -58,7 +58,7 @@ def test_two_balls_keep_their_momentum() -> None:
 
 @pytest.fixture(scope="module")
 def mixed() -> tuple[Model, State, Trajectory]:
-    """On one hard floor: a hard ball, a smooth one, and a smooth box."""
+    """Simulate a hard ball, a smooth one and a smooth box on one hard floor."""
     builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
     builder.add_shape(0, Plane(), material=HARD)
     springy = Material(0.5, 0.0, smooth=SmoothCoefficients(2e4, 200.0, 1e4, 100.0))
@@ -71,7 +71,8 @@ def mixed() -> tuple[Model, State, Trajectory]:
 
 
 def test_hard_and_smooth_bodies_rest_on_one_floor(mixed: tuple[Model, State, Trajectory]) -> None:
-    """The hard one where it touches, the others where springs of 2e4 N/m carry them."""
+    """The hard ball rests where it touches, the smooth bodies where springs of 2e4 N/m carry
+    them."""
     _, _, path = mixed
     height = path.state.position[-1, 1:, 2]
     sunk = np.array([0.0, 2.0 * 9.81 / 2e4, 4.0 * 9.81 / (4 * 2e4)])
@@ -103,9 +104,11 @@ def test_other_steps_take_the_same_forces(
     mixed: tuple[Model, State, Trajectory], stepper: Stepper
 ) -> None:
     model, state, path = mixed
-    _, other = rollout(model, state, stepper, 1000, every=1000)
+    _, alternative = rollout(model, state, stepper, 1000, every=1000)
     # Of the hard ball projection undoes what the other leaves.
-    np.testing.assert_allclose(other.state.position[0, 2:], path.state.position[0, 2:], atol=1e-9)
+    np.testing.assert_allclose(
+        alternative.state.position[0, 2:], path.state.position[0, 2:], atol=1e-9
+    )
 
 
 def test_a_hard_scene_knows_nothing_of_smooth_contact() -> None:
@@ -117,12 +120,12 @@ def test_a_hard_scene_knows_nothing_of_smooth_contact() -> None:
     model, state = builder.build()
     stepper = EulerImplicitLinearized()
     carry, report = jax.eval_shape(stepper.advance, model, stepper.init(model, state))
-    found = model.smooth, model.topology.smooth, carry.smooth, report.smooth_contacts
-    assert found == (None,) * 4
+    parts = model.smooth, model.topology.smooth, carry.smooth, report.smooth_contacts
+    assert parts == (None,) * 4
 
 
 def on_slope(tangential: str, tilt: float) -> tuple[Model, State]:
-    """A box of 1 kg that rests on a slope, springs and dashpots given, μ = 0.7."""
+    """Build a box of 1 kg that rests on a slope, with given springs and dashpots and μ = 0.7."""
     builder = ModelBuilder(
         (9.81 * np.sin(tilt), 0, -9.81 * np.cos(tilt)),
         smooth_laws=SmoothLaws("hooke", tangential),  # type: ignore[arg-type]
@@ -135,8 +138,9 @@ def on_slope(tangential: str, tilt: float) -> tuple[Model, State]:
 
 
 def test_a_stretched_spring_holds_a_box_on_a_slope() -> None:
-    """By k_t s: four springs of 5e3 N/m carry 9.81 sin 20° N. What has no memory creeps at
-    9.81 sin 20° / (4 (g_t + k_t h)), and a slope of 40° is too steep."""
+    """A stretched spring holds the box by k_t s: four springs of 5e3 N/m carry 9.81 sin 20° N. A
+    law without memory creeps at 9.81 sin 20° / (4 (g_t + k_t h)), and a slope of 40° is too
+    steep."""
     h, steps = 1e-3, 2000
     pull = 9.81 * np.sin(np.radians(20))
     speed = {}
@@ -158,7 +162,7 @@ def test_a_stretched_spring_holds_a_box_on_a_slope() -> None:
 
 
 def lean(state: State, at: int) -> float:
-    """Half the sine of the angle by which the first body is turned about y."""
+    """Return half the sine of the angle by which the first body is rotated about y."""
     return float(state.quaternion[at, 1, 2])
 
 
@@ -169,12 +173,12 @@ def forces_of(model: Model, state: State) -> SmoothForces:
 
 
 def test_a_stretch_turns_with_the_surfaces() -> None:
-    """Two balls that spin together about their normal, or swing round together: what pulls one
-    sideways stays where it is on the other."""
+    """The stretch of a contact between two balls rotates with them, whether they spin together
+    about their normal or revolve together."""
     builder = ModelBuilder((0, 0, 0), smooth_laws=SmoothLaws("hooke"))
-    own = surface(friction=10.0)
-    builder.add_solid(Sphere(0.1), 1.0, own, position=(0, 0, 0))
-    builder.add_solid(Sphere(0.1), 1.0, own, position=(0.19, 0, 0), velocity=(0, 0.3, 0))
+    material = surface(friction=10.0)
+    builder.add_solid(Sphere(0.1), 1.0, material, position=(0, 0, 0))
+    builder.add_solid(Sphere(0.1), 1.0, material, position=(0.19, 0, 0), velocity=(0, 0.3, 0))
     model, state = builder.build()
     before = forces_of(model, state)
     assert before.memory is not None
@@ -182,19 +186,20 @@ def test_a_stretch_turns_with_the_surfaces() -> None:
     np.testing.assert_allclose(stretch, (0, 3e-4, 0), atol=1e-15)
     for axis in np.eye(3):
         vector, h = 0.02 * axis, 0.01
-        turned = quaternion.rotate(quaternion.exp(jnp.asarray(vector))[None], state.position)
+        rotated = quaternion.rotate(quaternion.exp(jnp.asarray(vector))[None], state.position)
         spin = jnp.broadcast_to(vector / h, (3, 3))
-        swung = jnp.cross(spin, turned)
-        after = replace(state, position=turned, velocity=swung, angular_velocity=spin)
+        swung = jnp.cross(spin, rotated)
+        after = replace(state, position=rotated, velocity=swung, angular_velocity=spin)
         contacts = smooth_contacts(model, after)
-        found = smooth_forces(model, after, contacts, before.memory, h)
-        assert found.memory is not None
+        forces = smooth_forces(model, after, contacts, before.memory, h)
+        assert forces.memory is not None
         expected = quaternion.rotate(quaternion.exp(jnp.asarray(vector)), stretch)
-        np.testing.assert_allclose(found.memory.values[0, :3], expected, atol=1e-3 * 3e-4)
+        np.testing.assert_allclose(forces.memory.values[0, :3], expected, atol=1e-3 * 3e-4)
 
 
 def test_joints_carry_what_smooth_contacts_leave_them() -> None:
-    """A bar with one end in a hinge and the other on a smooth floor: each carries half of it."""
+    """A bar with one end in a hinge and the other on a smooth floor loads each with half of its
+    weight."""
     builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
     builder.add_shape(0, Plane(), material=HARD)
     bar = builder.add_body(2.0, (0.01, 0.2, 0.2), (0.5, 0, 0.1))
@@ -208,8 +213,8 @@ def test_joints_carry_what_smooth_contacts_leave_them() -> None:
 
 
 def test_a_family_lies_on_a_smooth_floor() -> None:
-    """Point masses of a chain: each sinks in as far as its own weight says, and a light one does
-    not ring, since its dashpot is made for its mass."""
+    """Each point mass of a chain sinks in as far as its own weight demands, and a light one does
+    not vibrate, since its dashpot is designed for its mass."""
     start = jnp.array([[0.0, 0, 0.1], [1.0, 0, 0.1]])
     mass = jnp.array([0.1, 2.0])
     soft = jnp.asarray(1e-9)
@@ -230,7 +235,7 @@ def test_a_family_lies_on_a_smooth_floor() -> None:
 
 def test_room_and_broad_phases_change_nothing() -> None:
     """A run that finds its room, one with as little as it needs, and one that searches for near
-    pairs; too little is said."""
+    pairs give the same motion; too little room is reported."""
     builder = {}
     for method in ("all-pairs", "cells"):
         builder[method] = ModelBuilder(broad_phase=method)
@@ -240,31 +245,31 @@ def test_room_and_broad_phases_change_nothing() -> None:
             builder[method].add_solid(Sphere(0.06), 1.0, surface(0.4, 0.5), position=at)
     stepper, steps = EulerImplicitLinearized(2e-4), 2000
     model, state = builder["all-pairs"].build()
-    wanted, path = rollout(model, state, stepper, steps, every=steps)
+    expected, path = rollout(model, state, stepper, steps, every=steps)
     most = int(overlaps(path).max())
     assert 4 < most < 45 and not path.report.overflow.any()
     searched, _ = builder["cells"].build()
     assert searched.topology.smooth is not None and searched.topology.searched
-    for other in (with_capacity(model, most), searched):
-        end, path = rollout(other, state, stepper, steps, every=steps)
-        np.testing.assert_allclose(end.position, wanted.position, atol=1e-9)
+    for variant in (with_capacity(model, most), searched):
+        end, path = rollout(variant, state, stepper, steps, every=steps)
+        np.testing.assert_allclose(end.position, expected.position, atol=1e-9)
         assert not path.report.overflow.any()
     with pytest.raises(OverflowError, match=r"smooth contacts at once.*room for 4"):
         rollout(with_capacity(model, 4), state, stepper, steps, every=steps, check=True)
 
 
 def test_a_rollout_goes_on_from_its_carry() -> None:
-    """Stretches are in it: half and half is the whole."""
+    """The carry holds the stretches: two halves of a rollout give the same state as the whole."""
     model, state = on_slope("multi-step", np.radians(20))
     stepper = EulerImplicitLinearized(1e-3)
-    whole, _ = rollout(model, state, stepper, 200, every=200)
+    uninterrupted, _ = rollout(model, state, stepper, 200, every=200)
     carry, _ = rollout(model, stepper.init(model, state), stepper, 100, every=100)
     carry, _ = rollout(model, stepper.init(model, carry), stepper, 100, every=100)
-    np.testing.assert_allclose(carry.state.position, whole.position, atol=1e-15)
+    np.testing.assert_allclose(carry.state.position, uninterrupted.position, atol=1e-15)
 
 
 def test_batches_and_single_precision() -> None:
-    """Copies are what they are alone; and a ball rebounds in float32 as in float64."""
+    """Copies of a batch move as single runs do, and a ball rebounds in float32 as in float64."""
     model, state = bouncing()
     lifted = [0.0, 0.05]
     states = jax.tree.map(

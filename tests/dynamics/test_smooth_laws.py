@@ -1,4 +1,4 @@
-"""Smooth contact against closed forms of mechanics."""
+"""Test the laws of smooth contact against closed forms of mechanics."""
 
 from functools import partial
 from math import pi
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.usefixtures("optimised")
 
 
 def test_a_hertzian_collision_is_as_long_and_as_deep_as_hertz_has_it() -> None:
-    """δ = (15 m v² / (16 E* √R))^⅖ and t = 2.94325 δ / v (Johnson, Contact Mechanics, 11.1), of a
-    ball and of two different balls."""
+    """A collision has the depth δ = (15 m v² / (16 E* √R))^⅖ and the time t = 2.94325 δ / v
+    (Johnson, Contact Mechanics, 11.1), for a ball on a plane and for two different balls."""
     builder = ModelBuilder((0, 0, 0))
     builder.add_shape(0, Plane(), material=HARD)
     radius, mass, speed = 0.1, 0.5, 2.0
@@ -50,8 +50,9 @@ def test_a_hertzian_collision_is_as_long_and_as_deep_as_hertz_has_it() -> None:
 
 @pytest.mark.parametrize("e", [0.3, 0.8])
 def test_flores_rebounds_as_its_equation_has_it(e: float) -> None:
-    """m δ̈ = −K δⁿ (1 + χ δ̇) has the integral d (1 + e') = ln((1 + d) / (1 − d e')), d = χ v, for
-    every n; the law sets d = 8 (1 − e) / (5 e), and e' is near e for small losses only."""
+    """The rebound e' follows from m δ̈ = −K δⁿ (1 + χ δ̇), which has the integral d (1 + e') =
+    ln((1 + d) / (1 − d e')), d = χ v, for every n. The law sets d = 8 (1 − e) / (5 e), and e' is
+    near e for small losses only."""
     builder = ModelBuilder((0, 0, 0), smooth_laws=SmoothLaws("flores"))
     builder.add_shape(0, Plane(), material=HARD)
     for i, speed in enumerate((0.5, 3.0)):
@@ -80,12 +81,13 @@ def test_surfaces_that_just_touch_pull_with_the_adhesion(law: str) -> None:
     sticky = surface(adhesion=strength)
     builder.add_solid(Sphere(0.05), 1.0, sticky, position=(0, 0, 0.05 - 1e-12))
     model, state = builder.build()
-    found = smooth_forces(model, state, smooth_contacts(model, state), None, 0.0)
-    np.testing.assert_allclose(found.wrenches[:, 2], [pull, -pull], rtol=1e-9)
+    result = smooth_forces(model, state, smooth_contacts(model, state), None, 0.0)
+    np.testing.assert_allclose(result.wrenches[:, 2], [pull, -pull], rtol=1e-9)
 
 
 def test_a_ball_hangs_until_its_weight_is_the_pull_off_force() -> None:
-    """2 π w R under a ceiling (Derjaguin, Muller & Toporov); 3 % less hangs, 3 % more falls."""
+    """A ball under a ceiling hangs at 3 % less than the pull-off force 2 π w R (Derjaguin,
+    Muller & Toporov), and falls at 3 % more."""
     radius, (strength, pull) = 0.05, ADHESION["dmt"]
     builder = ModelBuilder(smooth_laws=SmoothLaws(adhesion="dmt"))
     builder.add_shape(0, Plane(), quaternion=(0, 1, 0, 0), material=HARD)
@@ -105,13 +107,13 @@ def test_a_ball_hangs_until_its_weight_is_the_pull_off_force() -> None:
 
 
 def test_energy_never_grows() -> None:
-    """Elastic energy is in it only while surfaces overlap, and is positive: what has none then has
-    never more than what it had without before."""
+    """Energy without contact never exceeds what it was before without contact. Surfaces that
+    overlap store elastic energy, which is positive."""
     model, state = bouncing()
     _, path = rollout(model, state, EulerImplicitLinearized(2e-5), 60_000, every=20)
     total = np.array(jax.vmap(partial(energy, model))(path.state))
-    apart = np.array(path.report.smooth_contacts) == 0
-    assert apart.sum() > 100 and np.sum(np.diff(apart.astype(int)) < 0) > 5
-    alone = total[apart]
+    separated = np.array(path.report.smooth_contacts) == 0
+    assert separated.sum() > 100 and np.sum(np.diff(separated.astype(int)) < 0) > 5
+    alone = total[separated]
     assert np.all(alone <= np.minimum.accumulate(alone) * (1 + 1e-4))
     assert np.all(total <= total[0] * (1 + 1e-4)) and alone[-1] < 0.8 * total[0]

@@ -1,4 +1,4 @@
-"""Soft solids in hard contact: landing, sliding, sticking, being lifted; derivatives, batches."""
+"""Test soft solids in hard contact: landing, sliding, sticking, lifting, derivatives, batches."""
 
 from dataclasses import replace
 from functools import partial
@@ -42,7 +42,7 @@ WEIGHT = 9.81 * np.array([0.3, 0.0, -1.0]) / np.hypot(1.0, 0.3)
 
 @pytest.fixture(scope="module")
 def sloping():
-    """A block above a plane, and its frames."""
+    """Build a block above a plane, and return the model, the state and the block's frames."""
     builder = ModelBuilder(gravity=WEIGHT, margin=0.004)
     rough = Material(FRICTION)
     builder.add_shape(0, Plane(), material=rough)
@@ -61,7 +61,7 @@ def sloping():
 
 
 def test_a_block_lands_slides_and_sticks(sloping):
-    """Under Coulomb's law with μ = 0.5."""
+    """A block lands, slides and sticks by Coulomb's law with μ = 0.5."""
     model, state, frames = sloping
     h, steps = 2e-3, 300
     stepper = EulerImplicitLinearized(h, stop=STOP, law="ncp")
@@ -72,8 +72,8 @@ def test_a_block_lands_slides_and_sticks(sloping):
     mass = np.asarray(solid.rates(jnp.diagonal(solid.inertia())))
     moving = jax.vmap(solid.rates)(path.state.families[0].v)
     momentum = np.concatenate([np.sum(mass * [0.4, 0, 0], axis=0)[None], np.sum(mass * moving, 1)])
-    pushed = np.asarray(path.report.contact_wrenches[:, frames, :3])
-    total = pushed.sum(axis=1)
+    forces = np.asarray(path.report.contact_wrenches[:, frames, :3])
+    total = forces.sum(axis=1)
     np.testing.assert_allclose(
         np.diff(momentum, axis=0), h * (total + mass[:, 0].sum() * WEIGHT), atol=1e-12
     )
@@ -83,11 +83,11 @@ def test_a_block_lands_slides_and_sticks(sloping):
     )
     assert np.min(where[..., 2]) > 1e-3 - 1e-9
     # Every node obeys Coulomb's law, and all slide at first: the force is at the angle of friction.
-    across, along = pushed[..., 2], np.linalg.norm(pushed[..., :2], axis=2)
-    assert np.all(along <= FRICTION * across + 1e-9)
+    normal, tangential = forces[..., 2], np.linalg.norm(forces[..., :2], axis=2)
+    assert np.all(tangential <= FRICTION * normal + 1e-9)
     np.testing.assert_allclose(-total[20:90, 0], FRICTION * total[20:90, 2], rtol=1e-5)
     # At last all stick, and none creeps.
-    resting = across[-1] > 0
+    resting = normal[-1] > 0
     assert resting.sum() == 9
     assert np.abs(where[-1] - where[-50])[resting].max() < 1e-11
     assert np.abs(speed[-1]).max() < 1e-9
@@ -95,13 +95,13 @@ def test_a_block_lands_slides_and_sticks(sloping):
 
 
 def test_an_inverted_element_is_reported_and_no_harm(sloping):
-    """One node begins on the other side of the block."""
+    """A block with one node beyond its opposite side reports an inverted element and recovers."""
     model, state, _frames = sloping
     solid = cast(SoftSolid, model.families[0])
     x = np.array(solid.position)
     x[np.argmax(x.sum(axis=1))] -= 2 * HALF
-    pushed = replace(state.families[0], q=jnp.asarray(x.reshape(-1)[solid.layout.free]))
-    start = replace(state, families=(pushed,))
+    displaced = replace(state.families[0], q=jnp.asarray(x.reshape(-1)[solid.layout.free]))
+    start = replace(state, families=(displaced,))
     stepper = EulerImplicitLinearized(2e-3, stop=STOP, law="ncp")
     _, path = rollout(model, start, stepper, 300)
     inverted = np.asarray(path.report.inverted)
@@ -111,7 +111,8 @@ def test_an_inverted_element_is_reported_and_no_harm(sloping):
 
 
 def test_a_gripper_lifts_a_cube():
-    """Two plates on slides press on a cube from both sides; the hand that carries them rises."""
+    """Two plates on slides, pressed on a cube from both sides, lift it without slipping as the
+    hand that carries them rises."""
     builder, rough = ModelBuilder(margin=0.003), Material(FRICTION)
     builder.add_shape(0, Plane(), material=rough)
     inertia = (1e-3,) * 3
@@ -153,17 +154,17 @@ def test_a_gripper_lifts_a_cube():
     away = np.linalg.norm(cube[-50:] - fingers[-50:, :1], axis=2)
     np.testing.assert_allclose(away, np.broadcast_to(away[-1], away.shape), atol=1e-9)
     # Held as statics has it: each plate presses with its force and carries half the weight.
-    pushed = np.asarray(path.report.contact_wrenches)[-1, :, :3]
+    forces = np.asarray(path.report.contact_wrenches)[-1, :, :3]
     weight = 1000.0 * (2 * HALF) ** 3 * 9.81
-    np.testing.assert_allclose(pushed[np.array(frames)].sum(axis=0), [0, 0, weight], atol=1e-6)
+    np.testing.assert_allclose(forces[np.array(frames)].sum(axis=0), [0, 0, weight], atol=1e-6)
     for side in (-1, 1):
-        finger = pushed[model.topology.body(f"finger{side}")]
+        finger = forces[model.topology.body(f"finger{side}")]
         np.testing.assert_allclose(finger, [side * press, 0, -weight / 2], atol=1e-6)
     # No node is in a plate.
     for side, finger in zip((-1, 1), np.moveaxis(fingers, 1, 0), strict=True):
-        near = side * np.asarray(MESH[0])[np.arange(27) != 13, 0] > 0.9 * HALF
-        gap = side * (finger[:, None, 0] - cube[:, near, 0]) - 0.005 - 1e-3
-        assert near.sum() == 9 and gap.min() > -1e-9
+        adjacent = side * np.asarray(MESH[0])[np.arange(27) != 13, 0] > 0.9 * HALF
+        gap = side * (finger[:, None, 0] - cube[:, adjacent, 0]) - 0.005 - 1e-3
+        assert adjacent.sum() == 9 and gap.min() > -1e-9
 
 
 PARAMETERS = np.array([5e4, 0.3, 1000.0, 0.4])
@@ -175,7 +176,8 @@ LAWS = ["neo-hookean", pytest.param("corotational", marks=pytest.mark.long)]
 
 @pytest.fixture(params=LAWS)
 def slide(request):
-    """Where a block that lands and slides is, and how it moves, as a function of the above."""
+    """Return a function of the numbers in ``PARAMETERS`` that gives positions and velocities of
+    a block that has landed and slid, and its numbers of contacts."""
     builder, rough = ModelBuilder(margin=0.004), Material(FRICTION)
     builder.add_shape(0, Plane(), material=rough)
     builder.add_soft_solid(
@@ -197,10 +199,10 @@ def slide(request):
         solid = cast(SoftSolid, model.families[0])
         elements = replace(solid.elements, young=young, poisson=poisson, density=density)
         changed = replace(model, families=(replace(solid, elements=elements),))
-        own = state.families[0]
-        along = np.zeros((27, 3))
-        along[:, 0] = 1.0
-        moving = replace(own, v=speed * along.reshape(-1)[solid.layout.free])
+        coordinates = state.families[0]
+        direction = np.zeros((27, 3))
+        direction[:, 0] = 1.0
+        moving = replace(coordinates, v=speed * direction.reshape(-1)[solid.layout.free])
         final, path = rollout(changed, replace(state, families=(moving,)), stepper, 40)
         end = final.families[0]
         return jnp.concatenate([end.q, end.v]), path.report.contacts
@@ -211,9 +213,9 @@ def slide(request):
 def test_derivatives_through_contact_are_those_of_differences_also_in_a_batch(slide):
     step, count = 1e-5, len(PARAMETERS)
     both = jax.jit(jax.vmap(partial(jax.jvp, slide, has_aux=True)))
-    ways = np.concatenate([np.zeros((count, count)), np.eye(count), -np.eye(count)])
-    along = np.tile(np.eye(count) * PARAMETERS, (3, 1))
-    ends, slopes, contacts = both((PARAMETERS * (1 + step * ways),), (along,))
+    offsets = np.concatenate([np.zeros((count, count)), np.eye(count), -np.eye(count)])
+    tangents = np.tile(np.eye(count) * PARAMETERS, (3, 1))
+    ends, slopes, contacts = both((PARAMETERS * (1 + step * offsets),), (tangents,))
     assert contacts[:count].min() == 9
     slope, central = slopes[:count], (ends[count : 2 * count] - ends[2 * count :]) / (2 * step)
 
@@ -233,7 +235,7 @@ def test_derivatives_through_contact_are_those_of_differences_also_in_a_batch(sl
 
 @pytest.mark.long
 def test_nodes_rest_on_every_kind_of_shape():
-    """A long block over six shapes and a height field, each under a row of nodes across."""
+    """A long block rests on six shapes and a height field, each under a row of nodes across."""
     corners = 0.05 * np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)]) * 2 - 0.05
     radius, width = 5e-4, 0.02
     # A round one is lower under the two nodes than at its top.
@@ -251,8 +253,10 @@ def test_nodes_rest_on_every_kind_of_shape():
     fixed = []
     for i, (shape, depth) in enumerate(shapes):
         at = (0.2 * (i - 3), 0.0, -0.05 - depth)
-        turned = (np.sqrt(0.5), np.sqrt(0.5), 0, 0) if isinstance(shape, Capsule) else (1, 0, 0, 0)
-        fixed.append(builder.add_fixed(at, turned))
+        quaternion = (
+            (np.sqrt(0.5), np.sqrt(0.5), 0, 0) if isinstance(shape, Capsule) else (1, 0, 0, 0)
+        )
+        fixed.append(builder.add_fixed(at, quaternion))
         builder.add_shape(fixed[-1], shape)
     points, tetrahedra = box_of_tetrahedra((0.6, width, width), (6, 1, 1))
     frames = builder.add_soft_solid(
@@ -267,8 +271,8 @@ def test_nodes_rest_on_every_kind_of_shape():
     model, state = builder.build(max_contacts=40)
     _, path = rollout(model, state, EulerImplicitLinearized(2e-3, stop=STOP), 100)
     assert not path.report.solver.status.any() and not path.report.overflow.any()
-    pushed = np.asarray(path.report.contact_wrenches)[-1, :, 2]
-    assert np.all(pushed[np.array(fixed)] < -0.05)
+    forces = np.asarray(path.report.contact_wrenches)[-1, :, 2]
+    assert np.all(forces[np.array(fixed)] < -0.05)
     gaps = jax.jit(jax.vmap(lambda at: detect(model, at).gap))(path.state)
     assert gaps.min() > -1e-7
-    assert pushed[np.array(frames)].sum() > 0
+    assert forces[np.array(frames)].sum() > 0

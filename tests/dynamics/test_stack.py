@@ -1,4 +1,4 @@
-"""Ten boxes on a floor with a heavy one on top, for two seconds; warm starts."""
+"""Test ten boxes on a floor with a heavy one on top, for two seconds, and warm starts."""
 
 from dataclasses import replace
 from functools import cache
@@ -23,7 +23,7 @@ BOTH_LAWS = pytest.mark.parametrize("law", ["ccp", "ncp"])
 
 @cache
 def scene() -> tuple[Model, State]:
-    """1 kg cubes in a column, touching."""
+    """Build a column of 1 kg cubes that touch."""
     builder = ModelBuilder(margin=0.01)
     builder.add_shape(0, Plane(), material=Material(friction=0.5))
     for i in range(COUNT):
@@ -59,21 +59,22 @@ def stand(law: Law, ratio: float, start: State) -> Trajectory:
 @BOTH_LAWS
 @pytest.mark.parametrize("ratio", [1.0, pytest.param(100.0, marks=pytest.mark.long), 1000.0])
 def test_stack_stands(law: Law, ratio: float) -> None:
-    """Penetration and drift below 10 µm; the best peer leaves 80 µm at 1:1000."""
+    """Penetration and drift of a stack stay below 10 µm; the best peer leaves 80 µm at 1:1000."""
     _, state = scene()
     trajectory = stand(law, ratio, state)
-    moved = trajectory.state.position - np.asarray(state.position)
+    displacement = trajectory.state.position - np.asarray(state.position)
     assert np.all(trajectory.report.solver.status == 0)
     assert not trajectory.report.overflow.any()
     assert trajectory.report.contacts.max() == 4 * COUNT
-    assert np.linalg.norm(moved[:, 1:, :2], axis=2).max() < LIMIT
-    assert np.abs(moved[:, 1:, 2]).max() < LIMIT
+    assert np.linalg.norm(displacement[:, 1:, :2], axis=2).max() < LIMIT
+    assert np.abs(displacement[:, 1:, 2]).max() < LIMIT
 
 
 @BOTH_LAWS
 def test_a_tower_that_is_askew_is_solved_in_single_precision(law: Law) -> None:
-    """Gradients alone take a hundred iterations a step at rest, and a third of the steps more than
-    200: what they leave in its sway grows from step to step."""
+    """A tower of slightly displaced cubes is solved in a few iterations a step. Gradient methods
+    alone take a hundred iterations a step at rest, and more than 200 in a third of the steps:
+    the error that they leave in the tower's sway grows from step to step."""
     with jax.enable_x64(False):
         builder = ModelBuilder(margin=0.01)
         builder.add_shape(0, Plane(), material=Material(friction=0.5))
@@ -87,12 +88,13 @@ def test_a_tower_that_is_askew_is_solved_in_single_precision(law: Law) -> None:
         assert trajectory.state.position.dtype == np.float32
         assert np.all(trajectory.report.solver.status == 0)
         assert np.mean(trajectory.report.solver.iterations) < 3
-        moved = trajectory.state.position[-1] - state.position
-        assert np.abs(moved).max() < 1e-4
+        displacement = trajectory.state.position[-1] - state.position
+        assert np.abs(displacement).max() < 1e-4
 
 
 def test_warm_start_saves_iterations() -> None:
-    """The impulses of the last step, found again by feature, solve the next one of a stack."""
+    """The impulses of the last step, matched by feature, at least halve the iterations of the
+    next step of a stack."""
     model, state = scene()
     solver = stepper("ccp")
     step = jax.jit(solver.advance)

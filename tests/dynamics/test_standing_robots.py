@@ -1,4 +1,4 @@
-"""Robots that stand or hold under their servos are solved in single precision, by default."""
+"""Test that robots held by their servos are solved in single precision, by default."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ COPIES = 64
 
 def quadruped() -> str:
     """Return a trunk on four legs of three joints, with spheres for feet."""
-    legs = acts = ""
+    legs = actuators = ""
     for n, x, y in (("fl", 1, 1), ("fr", 1, -1), ("rl", -1, 1), ("rr", -1, -1)):
         common = 'armature=".005" damping=".5" frictionloss=".2"'
         legs += f"""<body name="{n}" pos="{0.19 * x} {0.05 * y} 0">
@@ -30,12 +30,12 @@ def quadruped() -> str:
           <geom type="sphere" pos="0 0 -.2" size=".02" mass=".02" friction=".8"/>
           </body></body></body>"""
         for joint in range(3):
-            acts += f'<position joint="{n}{joint}" kp="60" forcerange="-24 24"/>'
+            actuators += f'<position joint="{n}{joint}" kp="60" forcerange="-24 24"/>'
     pose = " ".join(4 * ["0 .9 -1.8"])
     return _file(
         f"""<body pos="0 0 .27"><freejoint/><geom type="box" size=".19 .05 .06" mass="5"
           contype="0" conaffinity="0"/>{legs}</body>""",
-        acts,
+        actuators,
         f"0 0 .27 1 0 0 0 {pose}",
         pose,
     )
@@ -43,7 +43,7 @@ def quadruped() -> str:
 
 def biped() -> str:
     """Return a trunk on two legs of four joints, with boxes for feet."""
-    legs = acts = ""
+    legs = actuators = ""
     for n, y in (("l", 1), ("r", -1)):
         common = 'armature=".02" damping="1"'
         legs += f"""<body pos="0 {0.1 * y} -.1"><joint name="{n}0" axis="1 0 0" {common}/>
@@ -57,12 +57,12 @@ def biped() -> str:
           <geom type="box" size=".1 .05 .02" pos=".03 0 -.03" mass=".8"/>
           </body></body></body>"""
         for joint in range(4):
-            acts += f'<position joint="{n}{joint}" kp="300" kv="5" forcerange="-150 150"/>'
+            actuators += f'<position joint="{n}{joint}" kp="300" kv="5" forcerange="-150 150"/>'
     pose = " ".join(2 * ["0 -.2 .4 -.2"])
     return _file(
         f"""<body pos="0 0 .84"><freejoint/><geom type="box" size=".1 .15 .2" pos="0 0 .2"
           mass="15" contype="0" conaffinity="0"/>{legs}</body>""",
-        acts,
+        actuators,
         f"0 0 .84 1 0 0 0 {pose}",
         pose,
     )
@@ -70,26 +70,26 @@ def biped() -> str:
 
 def hand() -> str:
     """Return three fingers of two joints that hold a ball between them."""
-    fingers = acts = ""
+    fingers = actuators = ""
     for k in range(3):
-        turn = 2 * np.pi * k / 3
+        angle = 2 * np.pi * k / 3
         common = 'armature=".001" damping=".03"'
-        fingers += f"""<body pos="{0.08 * np.cos(turn)} {0.08 * np.sin(turn)} .2"
-            euler="0 0 {turn}">
+        fingers += f"""<body pos="{0.08 * np.cos(angle)} {0.08 * np.sin(angle)} .2"
+            euler="0 0 {angle}">
           <joint name="f{k}0" axis="0 1 0" {common}/>
           <geom type="capsule" fromto="0 0 0 0 0 -.06" size=".008" mass=".03" contype="0"
             conaffinity="0"/>
           <body pos="0 0 -.06"><joint name="f{k}1" axis="0 1 0" {common}/>
           <geom type="capsule" fromto="0 0 0 0 0 -.05" size=".01" mass=".02" friction="1"/>
           </body></body>"""
-        acts += "".join(
+        actuators += "".join(
             f'<position joint="f{k}{joint}" kp="3" forcerange="-1 1"/>' for joint in range(2)
         )
     rest, squeeze = " ".join(3 * ["0 .35"]), " ".join(3 * ["0 .9"])
     return _file(
         f"""{fingers}<body pos="0 0 .1"><freejoint/>
           <geom type="sphere" size=".05" mass=".1" friction="1"/></body>""",
-        acts,
+        actuators,
         f"{rest} 0 0 .1 1 0 0 0",
         squeeze,
     )
@@ -103,7 +103,8 @@ def _file(bodies: str, actuators: str, qpos: str, ctrl: str) -> str:
 
 @pytest.mark.parametrize("robot", [quadruped, biped, hand])
 def test_every_step_is_solved(robot, optimised):
-    """For a few commands, since on some of them rounding leaves more than on most."""
+    """Every step is solved for a few commands; on some of them rounding leaves more than on
+    most."""
     with jax.enable_x64(False):
         loaded = load(robot())
         state = loaded.keyframe("home")

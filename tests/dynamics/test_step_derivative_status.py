@@ -1,4 +1,4 @@
-"""Steps that do not converge: the derivative of a rollout says so, and is zero where asked for."""
+"""Test rollouts with steps that do not converge: derivatives report it, or are zero on request."""
 
 from dataclasses import replace
 
@@ -16,7 +16,8 @@ STEPS = 12
 
 
 def test_rollout_with_a_step_that_does_not_converge() -> None:
-    """Balls fall; the stack they land as is too much for one iteration, their flight is not."""
+    """Balls fall and land as a stack: one iteration is too few for the stack, but not for their
+    flight."""
     builder = ModelBuilder(margin=1e-3)
     builder.add_shape(0, Plane(), material=Material(friction=0.5))
     for i in range(3):
@@ -37,8 +38,8 @@ def test_rollout_with_a_step_that_does_not_converge() -> None:
         full = jax.value_and_grad(height, has_aux=True)(speed, "always")
         return zero, full
 
-    ((way, zero), slope), ((same, full), untouched) = run(jnp.float64(-1.0))
-    assert way == same
+    ((value, zero), slope), ((same, full), untouched) = run(jnp.float64(-1.0))
+    assert value == same
     bad = np.asarray(full.status) != 0
     assert bad.any() and not bad[0], bad
     np.testing.assert_array_equal(full.derivative, np.where(bad, DerivativeStatus.INVALID, 0))

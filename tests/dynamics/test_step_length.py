@@ -1,4 +1,4 @@
-"""The length of a step is an argument of every stepper: a number of a program like any other."""
+"""Test that the length of a step is an argument of every stepper, like any other number."""
 
 from dataclasses import replace
 from functools import cache
@@ -27,7 +27,8 @@ def pendulum() -> tuple[Model, State]:
 # The schemes of second order share a step; test_steppers.py and test_second_order.py have them all.
 @pytest.mark.parametrize("name", ["euler", "projected", "hht", "rk4"])
 def test_steps_of_varying_length_in_one_program(name: str) -> None:
-    """Steps that shrink towards a given time, and the derivative by the scale of time."""
+    """Steps that shrink reach the right time in one program, and the derivative by the scale of
+    time agrees with differences."""
     model, start = pendulum()
     stepper = STEPPERS[name]()
 
@@ -58,15 +59,16 @@ def test_a_plain_number_makes_the_program_of_that_setting(name: str) -> None:
     model, state = pendulum()
     carry = STEPPERS[name]().init(model, state)
     asked = jax.make_jaxpr(lambda c: STEPPERS[name]().advance(model, c, h=H))(carry)
-    given = jax.make_jaxpr(lambda c: STEPPERS[name](H).advance(model, c))(carry)
-    assert [str(e.primitive) for e in asked.eqns] == [str(e.primitive) for e in given.eqns]
-    assert asked.out_avals == given.out_avals
-    for one, other in zip(asked.consts, given.consts, strict=True):
-        np.testing.assert_array_equal(one, other)
+    configured = jax.make_jaxpr(lambda c: STEPPERS[name](H).advance(model, c))(carry)
+    assert [str(e.primitive) for e in asked.eqns] == [str(e.primitive) for e in configured.eqns]
+    assert asked.out_avals == configured.out_avals
+    for actual, expected in zip(asked.consts, configured.consts, strict=True):
+        np.testing.assert_array_equal(actual, expected)
 
 
 def test_single_steps_are_one_program() -> None:
-    """Also outside of ``jit``, for other numbers and another length of the step."""
+    """Single steps outside of ``jit``, for other numbers and another length of the step, are
+    traced once."""
     traced = []
 
     class Traced(EulerImplicitLinearized):
@@ -91,10 +93,10 @@ def test_a_length_that_is_no_time_is_refused(name: str, h: object) -> None:
 
 def test_linearisations_and_matrices_are_of_the_given_length() -> None:
     model, state = pendulum()
-    given, setting = EulerImplicitLinearized(), EulerImplicitLinearized(H)
-    found = linearise(model, state, stepper=given, h=H)
+    default, setting = EulerImplicitLinearized(), EulerImplicitLinearized(H)
+    actual = linearise(model, state, stepper=default, h=H)
     expected = linearise(model, state, stepper=setting)
-    np.testing.assert_allclose(found.A, expected.A, atol=1e-13)
+    np.testing.assert_allclose(actual.A, expected.A, atol=1e-13)
     carry = setting.init(model, state)
-    first = describe_step(given, model, carry, h=H)
+    first = describe_step(default, model, carry, h=H)
     jax.tree.map(np.testing.assert_array_equal, first, describe_step(setting, model, carry))

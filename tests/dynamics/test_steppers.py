@@ -1,4 +1,4 @@
-"""What holds for every time stepper: its motion is that of mechanics to the order of its step."""
+"""Test every time stepper: its motion is that of mechanics to the order of its step."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -41,7 +41,8 @@ SIBLINGS = ("newmark", "trapezoidal", "generalised-alpha")
 
 
 def stepping(long: tuple[str, ...]) -> list:
-    """All steppers but rk4, which refuses contacts: tests/dynamics/test_second_order.py has it."""
+    """Return all steppers but rk4, which refuses contacts and is tested in
+    tests/dynamics/test_second_order.py. Those in ``long`` are marked as long."""
     names = [name for name in STEPPERS if name != "rk4"]
     return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
 
@@ -54,7 +55,8 @@ MOMENTUM = ("euler", "projected")
 the others to the order of their step."""
 G, H, SPAN = 9.81, 2e-3, 0.6
 MASS, MOMENT, ARM, ANGLE = 0.7, 0.02, 0.4, 1.0
-"""Of the pendulum: about its centre of mass, from there to the hinge, and where it starts [rad]."""
+"""Numbers of the pendulum: mass, moment about its centre of mass, distance from there to the hinge,
+and angle at the start [rad]."""
 STIFFNESS, STRETCH = 60.0, 0.1
 FRICTION, SPEED = 0.4, 1.5
 MOMENTS, SPIN = (0.02, 0.03, 0.045), (0.5, 4.0, 0.3)
@@ -64,7 +66,8 @@ THROWN = np.array([1.0, -0.5, 3.0])
 
 @cache
 def park() -> tuple[Model, State]:
-    """Side by side, none touching another: each a motion whose solution is known."""
+    """Build mechanisms side by side that do not touch each other: the solution of each motion is
+    known."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     builder.add_body(2.0, (0.1, 0.1, 0.1), (0, 0, 5), velocity=THROWN, name="thrown")
@@ -99,23 +102,23 @@ def park() -> tuple[Model, State]:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Worst:
-    """Over all steps."""
+    """The largest value of each quantity over all steps."""
 
     status: jax.Array
     open: jax.Array
     """Error of any joint [m, rad]."""
     overlap: jax.Array
-    """Of any contact [m]."""
+    """Overlap of any contact [m]."""
     swing: jax.Array
     """Change of the pendulum's energy [J]."""
     spin: jax.Array
     """Relative change of the tumbling body's energy."""
     rate: jax.Array
-    """Of any body [rad/s]."""
+    """Angular speed of any body [rad/s]."""
 
 
 def swinging(model: Model, state: State) -> jax.Array:
-    """Energy of the pendulum, by hand [J]."""
+    """Return the energy of the pendulum, written out in full [J]."""
     bob = model.topology.body("bob")
     kinetic = MASS * jnp.sum(state.velocity[bob] ** 2)
     turning = MOMENT * jnp.sum(state.angular_velocity[bob] ** 2)
@@ -123,17 +126,17 @@ def swinging(model: Model, state: State) -> jax.Array:
 
 
 def tumbling(model: Model, state: State) -> jax.Array:
-    """Rotational energy of the tumbling body, by hand [J]; L·ω/2."""
+    """Return the rotational energy of the tumbling body, L·ω/2, written out in full [J]."""
     body = model.topology.body("tumbling")
     w, x, y, z = state.quaternion[body]
-    turn = jnp.array(
+    rotation = jnp.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
             [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
-    return 0.5 * jnp.sum(jnp.asarray(MOMENTS) * (turn.T @ state.angular_velocity[body]) ** 2)
+    return 0.5 * jnp.sum(jnp.asarray(MOMENTS) * (rotation.T @ state.angular_velocity[body]) ** 2)
 
 
 @cache
@@ -146,11 +149,11 @@ def program(name: str):
         # One program for all step lengths.
         stepper = STEPPERS[name](law="ncp", stop=Stop(1e-11))
 
-        def step(_: int, now: tuple[Any, jax.Array, Worst]) -> tuple[Carry, jax.Array, Worst]:
-            carry, report = stepper.advance(model, now[0], h=h)
+        def step(_: int, carried: tuple[Any, jax.Array, Worst]) -> tuple[Carry, jax.Array, Worst]:
+            carry, report = stepper.advance(model, carried[0], h=h)
             at = carry.state
             contacts = detect(model, at)
-            seen = Worst(
+            values = Worst(
                 report.solver.status,
                 jnp.max(jnp.abs(joint_motion(model, at).error)),
                 jnp.max(jnp.where(contacts.live, -contacts.gap, 0.0)),
@@ -158,7 +161,7 @@ def program(name: str):
                 jnp.abs(tumbling(model, at) / spin - 1.0),
                 jnp.max(jnp.abs(at.angular_velocity)),
             )
-            return carry, report.contact_wrenches, jax.tree.map(jnp.maximum, now[2], seen)
+            return carry, report.contact_wrenches, jax.tree.map(jnp.maximum, carried[2], values)
 
         zero = jnp.zeros(())
         worst = Worst(jnp.int32(0), zero, zero, zero, zero, zero)
@@ -172,13 +175,13 @@ def program(name: str):
 @cache
 def run(name: str, halvings: int = 0, span: float = SPAN) -> tuple[State, np.ndarray, Worst]:
     h = H / 2**halvings
-    found = jax.device_get(program(name)(h, round(span / h)))
-    assert found[2].status == 0
-    return found
+    outcome = jax.device_get(program(name)(h, round(span / h)))
+    assert outcome[2].status == 0
+    return outcome
 
 
-def missed(name: str, halvings: int) -> dict[str, float]:
-    """How far from where mechanics puts them bodies are at the end."""
+def final_errors(name: str, halvings: int) -> dict[str, float]:
+    """Return the error of each body's final position against mechanics [m or rad]."""
     model, _ = park()
     state, _, _ = run(name, halvings)
     body, axis = model.topology.body, model.topology.linkage.axis
@@ -195,16 +198,16 @@ def missed(name: str, halvings: int) -> dict[str, float]:
 
     angle = solve_ivp(swing, (0, SPAN), [ANGLE, 0.0], rtol=1e-11, atol=1e-12).y[0, -1]
     still = [1, 0, 0, 0, *SPIN]
-    facing = solve_ivp(tumble, (0, SPAN), still, rtol=1e-11, atol=1e-12).y[:4, -1]
+    orientation = solve_ivp(tumble, (0, SPAN), still, rtol=1e-11, atol=1e-12).y[:4, -1]
     frequency = np.sqrt(STIFFNESS / 1.5)
     spring = STRETCH * (np.cos(frequency * SPAN) - 1)
-    apart = Rotation.from_quat(facing, scalar_first=True).inv() * Rotation.from_quat(
+    rotation = Rotation.from_quat(orientation, scalar_first=True).inv() * Rotation.from_quat(
         np.asarray(state.quaternion[body("tumbling")]), scalar_first=True
     )
     slid = SPEED**2 / (2 * FRICTION * G)
     return {
         "thrown": float(np.linalg.norm(state.position[body("thrown")] - thrown)),
-        "tumbling": float(apart.magnitude()),
+        "tumbling": float(rotation.magnitude()),
         "pendulum": float(abs(ANGLE + state.joint_positions[axis("pendulum")] - angle)),
         "spring": float(abs(state.joint_positions[axis("spring")] - spring)),
         "sliding": float(abs(state.position[body("sliding"), 0] - slid)),
@@ -213,9 +216,9 @@ def missed(name: str, halvings: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", IN_THE_PARK)
 def test_motion_converges_to_that_of_mechanics(name: str) -> None:
-    """At half the step the error is half, or less; flight, free rotation, a pendulum, a spring, and
-    a slab that friction stops."""
-    coarse, fine = missed(name, 0), missed(name, 1)
+    """Half the step halves the error, or better, for flight, free rotation, a pendulum, a
+    spring, and a slab that friction stops."""
+    coarse, fine = final_errors(name, 0), final_errors(name, 1)
     for what, error in fine.items():
         assert error < max(0.55 * coarse[what], 1e-12), (what, coarse[what], error)
         assert coarse[what] < 0.036, (what, coarse[what])
@@ -223,8 +226,8 @@ def test_motion_converges_to_that_of_mechanics(name: str) -> None:
 
 @pytest.mark.parametrize("name", MOMENTUM)
 def test_energy_over_long_times(name: str) -> None:
-    """Of a pendulum to the order of the step in a swing, and bounded over 4; of free rotation to
-    rounding."""
+    """The energy of a pendulum is kept to the order of the step in a swing, and stays bounded
+    over 4; that of free rotation is kept to rounding."""
     (*_, short), (*_, swing), (*_, fine), (*_, long) = (
         run(name, *args) for args in ((0, SPAN), (0, 1.5), (1, 1.5), (0, 6.0))
     )
@@ -237,12 +240,12 @@ def test_energy_over_long_times(name: str) -> None:
 
 @pytest.mark.parametrize("name", IN_THE_PARK)
 def test_constraints_hold(name: str) -> None:
-    """Joints of trees and of a loop to the square of what a bar turns in a step; what rests on the
-    ground carries its weight and is not in it."""
+    """Joints of trees and of a loop are closed to the square of a bar's rotation in a step; what
+    rests on the ground carries its weight and does not penetrate it."""
     model, _ = park()
     (state, wrenches, worst), (*_, fine) = run(name), run(name, 1)
-    turned = joint_motion(model, state).coordinate[model.topology.linkage.axis("bar0")]
-    assert abs(turned) > 0.1
+    angle = joint_motion(model, state).coordinate[model.topology.linkage.axis("bar0")]
+    assert abs(angle) > 0.1
     assert worst.open < 0.5 * (H * worst.rate) ** 2
     assert fine.open < 0.3 * worst.open or worst.open < 1e-9
     assert worst.overlap < 1e-7
@@ -256,8 +259,8 @@ def test_constraints_hold(name: str) -> None:
 
 @pytest.mark.parametrize("name", IN_THE_PARK)
 def test_momentum_of_what_floats(name: str) -> None:
-    """Two bodies on a hinge, thrown: linear momentum gains their weight's, that about their centre
-    of mass stays; to rounding or to the order of the step."""
+    """Linear momentum of two thrown bodies on a hinge gains that of their weight, and angular
+    momentum about their centre of mass stays, to rounding or to the order of the step."""
     model, start = park()
     joint = model.topology.linkage.joints.index("floating")
     pair = np.asarray(model.topology.linkage.bodies[joint])
@@ -267,26 +270,31 @@ def test_momentum_of_what_floats(name: str) -> None:
         place, velocity, spin = (
             np.asarray(x)[pair] for x in (state.position, state.velocity, state.angular_velocity)
         )
-        turn = Rotation.from_quat(np.asarray(state.quaternion)[pair], scalar_first=True).as_matrix()
-        own = np.einsum("bij,bjk,blk,bl->bi", turn, inertia, turn, spin)
+        rotation = Rotation.from_quat(
+            np.asarray(state.quaternion)[pair], scalar_first=True
+        ).as_matrix()
+        spins = np.einsum("bij,bjk,blk,bl->bi", rotation, inertia, rotation, spin)
         centre = mass @ place / mass.sum()
-        return mass @ velocity, (own + np.cross(place - centre, mass[:, None] * velocity)).sum(0)
+        return mass @ velocity, (spins + np.cross(place - centre, mass[:, None] * velocity)).sum(0)
 
-    (linear, angular), (now, about) = momenta(start), momenta(run(name)[0])
+    (linear, angular), (linear_after, angular_after) = momenta(start), momenta(run(name)[0])
     if name in MOMENTUM:
-        np.testing.assert_allclose(now, linear - [0, 0, mass.sum() * G * SPAN], atol=1e-10)
-        np.testing.assert_allclose(about, angular, atol=1e-10)
+        np.testing.assert_allclose(linear_after, linear - [0, 0, mass.sum() * G * SPAN], atol=1e-10)
+        np.testing.assert_allclose(angular_after, angular, atol=1e-10)
         return
-    later, turned = momenta(run(name, 1)[0])
+    linear_fine, angular_fine = momenta(run(name, 1)[0])
     fallen = linear - [0, 0, mass.sum() * G * SPAN]
-    for coarse, fine, right in ((now, later, fallen), (about, turned, angular)):
-        errors = [np.abs(each - right).max() for each in (coarse, fine)]
+    for coarse, fine, right in (
+        (linear_after, linear_fine, fallen),
+        (angular_after, angular_fine, angular),
+    ):
+        errors = [np.abs(value - right).max() for value in (coarse, fine)]
         assert errors[0] < 1e-3 and errors[1] < max(0.55 * errors[0], 1e-10)
 
 
 @cache
-def pushed() -> tuple[Model, State]:
-    """A ball that slides on the ground, and a damped pendulum."""
+def ball_and_pendulum() -> tuple[Model, State]:
+    """Build a ball that slides on the ground, and a damped pendulum."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=FRICTION))
     rough = Material(friction=FRICTION)
@@ -300,11 +308,11 @@ def pushed() -> tuple[Model, State]:
 
 
 def result(stepper: Stepper, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A number made of all that a short run leaves, in the ball's velocity, the friction, the bob's
-    mass and the spring; and the worst status."""
+    """Return a weighted sum of the final state of a short run, as a function of factors of the
+    ball's velocity, the friction, the bob's mass and the spring; and the worst status."""
     model, state = jax.tree.map(
         lambda leaf: leaf.astype(x.dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf,
-        pushed(),
+        ball_and_pendulum(),
     )
     shapes = replace(model.shapes, friction=model.shapes.friction * x[2])
     bodies = replace(model.bodies, mass=model.bodies.mass.at[2].multiply(x[3]))
@@ -321,24 +329,25 @@ DIRECTION, SIZE = np.array([0.6, -0.3, 0.5, 0.4, -0.7]), 1e-5
 
 
 POINTS = 1.0 + SIZE * np.array([[0], [1], [-1]]) * DIRECTION
-"""Here, and a little to both sides."""
+"""The point of the gradient, and one to each side of it along DIRECTION."""
 
 
 @cache
 def slopes(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values and gradients at these points. Not as a batch, which takes a third longer to trace."""
+    """Return values and gradients at ``POINTS``. They are not computed as a batch, which takes a
+    third longer to trace."""
     exact = STEPPERS[name](H, law="ncp", stop=Stop(1e-13))
     run = jax.jit(jax.value_and_grad(lambda x: result(exact, x), has_aux=True))
-    found = [jax.device_get(run(jnp.asarray(point))) for point in POINTS]
-    (values, status), gradients = jax.tree.map(lambda *each: np.stack(each), *found)
+    outcomes = [jax.device_get(run(jnp.asarray(point))) for point in POINTS]
+    (values, status), gradients = jax.tree.map(lambda *leaves: np.stack(leaves), *outcomes)
     assert not np.any(status)
     return values, gradients
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient_and_single_precision(name: str) -> None:
-    """The gradient against central differences; float32 has the values to its own precision, as a
-    batch."""
+    """The gradient agrees with central differences, and a batch in float32 has the values to its
+    own precision."""
     values, gradients = slopes(name)
     difference = (values[1] - values[2]) / (2 * SIZE)
     assert np.abs(gradients[0]).min() > 1e-6
@@ -351,7 +360,7 @@ def test_gradient_and_single_precision(name: str) -> None:
 
 @pytest.mark.parametrize("name", stepping((*SIBLINGS, "projected", "hht")))
 def test_a_batch_is_many_runs(name: str) -> None:
-    """To rounding, which single precision shows of all steppers."""
+    """A batch agrees with single runs to rounding, which single precision shows of all steppers."""
     exact = STEPPERS[name](H, law="ncp", stop=Stop(1e-13))
     values, _ = jax.jit(jax.vmap(lambda x: result(exact, x)))(jnp.asarray(POINTS))
     np.testing.assert_allclose(values, slopes(name)[0], rtol=1e-13)
@@ -360,10 +369,12 @@ def test_a_batch_is_many_runs(name: str) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_step_leaves_what_it_takes(name: str, dtype: type) -> None:
-    """Carries of one type, to the shape and precision of every number, so that a loop can have
-    them; those of ``init`` are, run as they are, what they are when traced."""
+    """A step's carry has the type of the one it takes, to the shape and precision of every
+    number, so that a loop can carry it. The carry of ``init`` has the same type when run as when
+    traced."""
     model, state = jax.tree.map(
-        lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, pushed()
+        lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x,
+        ball_and_pendulum(),
     )
     stepper = STEPPERS[name](H)
     carry = stepper.init(model, state)
@@ -383,7 +394,7 @@ def test_a_step_leaves_what_it_takes(name: str, dtype: type) -> None:
 
 @pytest.mark.parametrize("name", ["hht", *SIBLINGS, "rk4"])
 def test_what_needs_a_single_cone_problem_refuses_other_steps(name: str) -> None:
-    stepper, (model, state) = cast(Any, STEPPERS[name]()), pushed()
+    stepper, (model, state) = cast(Any, STEPPERS[name]()), ball_and_pendulum()
     with pytest.raises(ValueError, match="is no single cone problem"):
         describe_step(stepper, model, EulerImplicitLinearized().init(model, state))
     if name != "rk4":

@@ -1,4 +1,4 @@
-"""Tangent coordinates: changes of states and back."""
+"""Test tangent coordinates: changes of states, and states from changes."""
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,8 @@ from tests.families.test_chain import chain
 
 
 def many() -> tuple[Model, State]:
-    """More than 100 degrees of freedom: masses of loose bodies are kept apart."""
+    """Build a model of more than 100 degrees of freedom, in which masses of free bodies are kept
+    separate."""
     builder = ModelBuilder()
     for at in range(18):
         builder.add_solid(Sphere(0.1), 1.0, position=(at, 0, 0), name=f"ball{at}")
@@ -53,16 +54,17 @@ def test_there_and_back(build) -> None:
     assert_same(back, state)
 
 
-def assert_same(one: State, other: State) -> None:
-    """In all but what rotors are told by."""
+def assert_same(actual: State, expected: State) -> None:
+    """Assert that states agree in poses and velocities; the memory of rotors is not compared."""
     for part in ("position", "velocity", "angular_velocity", "joint_positions"):
-        np.testing.assert_allclose(getattr(one, part), getattr(other, part), atol=1e-12)
-    turned = quaternion.multiply(quaternion.conjugate(one.quaternion), other.quaternion)
-    np.testing.assert_allclose(np.abs(turned[:, 0]), 1, atol=1e-12)
+        np.testing.assert_allclose(getattr(actual, part), getattr(expected, part), atol=1e-12)
+    relative = quaternion.multiply(quaternion.conjugate(actual.quaternion), expected.quaternion)
+    np.testing.assert_allclose(np.abs(relative[:, 0]), 1, atol=1e-12)
 
 
 def test_no_change_is_none() -> None:
-    """Nor do rotors change, which turn as they did: a step leads to the same state."""
+    """A change of zero leaves the state, rotors included: a step from it leads to the same
+    state."""
     model, state = creature(9.81)
     same = retract(model, state, jnp.zeros(2 * len(tangent_names(model))))
     assert_same(same, state)
@@ -71,7 +73,8 @@ def test_no_change_is_none() -> None:
 
 
 def test_a_pose_changes_as_velocities_lead() -> None:
-    """In a short time without forces, of a mechanism of every kind of joint."""
+    """The pose of a mechanism with every kind of joint changes by its velocities, in a short
+    time without forces."""
     model, state = creature()
     h = 1e-6
     stepper = EulerImplicitLinearized(h, stop=Stop(1e-12))

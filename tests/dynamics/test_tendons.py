@@ -1,4 +1,4 @@
-"""Gears, rods, ropes and pulleys against analytic mechanics."""
+"""Test gears, rods, ropes and pulleys against analytic mechanics."""
 
 from dataclasses import replace
 from functools import cache
@@ -46,7 +46,7 @@ from jaxccp.scene import ModelBuilder
 from tests.ccp.compiled import solve
 
 G, H, STEPS = 9.81, 1e-3, 400
-RATIO, TORQUE, PUSH = -2.5, 0.3, 12.0
+RATIO, TORQUE, CAM_TORQUE = -2.5, 0.3, 12.0
 CURVE = (0.1, 0.8, 0.3)
 STIFFNESS, REST, PULL = 40.0, 1.0, 5.0
 INERTIA = 0.02
@@ -75,19 +75,19 @@ def scene() -> tuple[Model, State]:
     builder.add_tendon(Coupling({"one": 1.0, "two": 0.5}, limits=(-0.02, 0.01)), "wire")
 
     left, right = mass("left", 3.0, (-1, 0, -2)), mass("right", 2.0, (1, 0, -2))
-    over = [(left, (0, 0, 0)), (0, (-1, 0, 0)), (0, (1, 0, 0)), (right, (0, 0, 0))]
-    builder.add_tendon(TendonPath(over, length=6.0), "pulley")
+    points = [(left, (0, 0, 0)), (0, (-1, 0, 0)), (0, (1, 0, 0)), (right, (0, 0, 0))]
+    builder.add_tendon(TendonPath(points, length=6.0), "pulley")
     bob = mass("bob", 1.0, (0.8, 10, -0.6))
     builder.add_tendon(TendonPath([(0, (0, 10, 0)), (bob, (0, 0, 0))], length=1.0), "rod")
     fallen = mass("fallen", 1.0, (0, 12, 0))
     line = TendonPath([(0, (0, 12, 0.1)), (fallen, (0, 0, 0))], limits=(-np.inf, 0.4))
     builder.add_tendon(line, "rope")
-    near, far = mass("near", 1.0, (0, 14, 0)), mass("far", 3.0, (1.4, 14, 0))
-    apart = TendonPath([(near, (0, 0, 0)), (far, (0, 0, 0))], stiffness=STIFFNESS, rest=REST)
-    builder.add_tendon(apart, "spring")
-    hung, drawn = mass("hung", 1.0, (0, 16, -1)), mass("drawn", 1.0, (1, 16, -1))
-    builder.add_joint(Spherical(), 0, hung, (0, 16, 0))
-    builder.add_tendon(TendonPath([(hung, (0, 0, 0.2)), (drawn, (0.1, 0, 0))]), "winch")
+    light, heavy = mass("near", 1.0, (0, 14, 0)), mass("far", 3.0, (1.4, 14, 0))
+    spring = TendonPath([(light, (0, 0, 0)), (heavy, (0, 0, 0))], stiffness=STIFFNESS, rest=REST)
+    builder.add_tendon(spring, "spring")
+    hanging, drawn = mass("hung", 1.0, (0, 16, -1)), mass("drawn", 1.0, (1, 16, -1))
+    builder.add_joint(Spherical(), 0, hanging, (0, 16, 0))
+    builder.add_tendon(TendonPath([(hanging, (0, 0, 0.2)), (drawn, (0.1, 0, 0))]), "winch")
 
     for name in ("driver", "cam", "sun", "one"):
         builder.add_actuator(motor(), name, name)
@@ -98,7 +98,7 @@ def scene() -> tuple[Model, State]:
 @cache
 def record() -> tuple[State, JointMotion, StepReport]:
     model, state = scene()
-    control = jnp.array([TORQUE, PUSH, TORQUE, TORQUE, -PULL])
+    control = jnp.array([TORQUE, CAM_TORQUE, TORQUE, TORQUE, -PULL])
     stepper = EulerImplicitLinearized(H, stop=Stop(1e-11))
     controls = jnp.broadcast_to(control, (STEPS, 5))
     _, path = rollout(model, state, stepper, STEPS, controls=controls)
@@ -126,8 +126,9 @@ def body(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 TIME = H * np.arange(1, STEPS + 1)
-TURN = (H * 6) ** 2 / 12
-"""How much less than h times its rate a wheel turns in a step, 2 atan(h ω/2), at 6 rad/s."""
+ROTATION_ERROR = (H * 6) ** 2 / 12
+"""Relative amount by which a wheel turns less than h times its rate in a step, 2 atan(h ω/2), at
+6 rad/s."""
 
 
 def test_every_step_converges() -> None:
@@ -136,29 +137,30 @@ def test_every_step_converges() -> None:
 
 def test_gear() -> None:
     rate = TORQUE / (INERTIA * (1 + RATIO**2)) * TIME
-    np.testing.assert_allclose(axis("driver")[1], rate, rtol=TURN)
-    np.testing.assert_allclose(axis("driven")[1], RATIO * rate, rtol=TURN)
+    np.testing.assert_allclose(axis("driver")[1], rate, rtol=ROTATION_ERROR)
+    np.testing.assert_allclose(axis("driven")[1], RATIO * rate, rtol=ROTATION_ERROR)
     assert axis("driver")[0][-1] * RATIO == pytest.approx(axis("driven")[0][-1], rel=1e-5)
 
 
 def test_polynomial_coupling() -> None:
-    """Work of the motor is the energy of the cam and the cart."""
+    """The cart follows the cam's polynomial, and the work of the motor is the energy of the cam
+    and the cart."""
     angle, rate = axis("cam")
     place, speed = axis("cart")
-    wanted = CURVE[1] * angle + CURVE[2] * angle**2
+    expected = CURVE[1] * angle + CURVE[2] * angle**2
     assert angle[-1] > 0.5
-    np.testing.assert_allclose(place, wanted, atol=2 * (H * rate.max()) ** 2)
+    np.testing.assert_allclose(place, expected, atol=2 * (H * rate.max()) ** 2)
     energy = 0.5 * INERTIA * rate**2 + 0.5 * 2.0 * speed**2
-    np.testing.assert_allclose(energy[100:], PUSH * angle[100:], rtol=0.03)
+    np.testing.assert_allclose(energy[100:], CAM_TORQUE * angle[100:], rtol=0.03)
 
 
 def test_differential_couples_three_bodies() -> None:
-    """λ is what the row needs: accelerations are to each other as its factors, after the torque."""
+    """The row's multiplier λ changes the accelerations in proportion to the row's factors."""
     factors = np.array([1.0, 2.0, -3.0])
     free = np.array([TORQUE, 0, 0])
     rates = (free - factors * (factors @ free) / (factors @ factors)) / INERTIA
-    found = [axis(name)[1][-1] for name in ("sun", "ring", "carrier")]
-    np.testing.assert_allclose(found, rates * TIME[-1], rtol=TURN)
+    speeds = [axis(name)[1][-1] for name in ("sun", "ring", "carrier")]
+    np.testing.assert_allclose(speeds, rates * TIME[-1], rtol=ROTATION_ERROR)
 
 
 def test_limit_of_a_sum_of_coordinates() -> None:
@@ -167,9 +169,9 @@ def test_limit_of_a_sum_of_coordinates() -> None:
     # Beyond the limit only the direction (1, 0.5) is held.
     torque = np.array([TORQUE, 0.0])
     factors = np.array([1.0, 0.5])
-    held = torque - factors * (factors @ torque) / (factors @ factors)
+    projected = torque - factors * (factors @ torque) / (factors @ factors)
     rate = [np.diff(axis(name)[1])[-1] / H for name in ("one", "two")]
-    np.testing.assert_allclose(rate, held / INERTIA, rtol=1e-6)
+    np.testing.assert_allclose(rate, projected / INERTIA, rtol=1e-6)
 
 
 def test_pulley() -> None:
@@ -179,10 +181,11 @@ def test_pulley() -> None:
 
 
 def test_forces_along_tendons() -> None:
-    """Those that pull are negative; of motors, which are no rows, nothing is reported."""
+    """Forces of tendons that pull are negative; nothing is reported of motors, which are no
+    rows."""
     np.testing.assert_allclose(force("pulley"), -G * 2 * 3 * 2 / (3 + 2), rtol=1e-9)
-    held_back = TORQUE - INERTIA * TORQUE / (INERTIA * (1 + RATIO**2))
-    np.testing.assert_allclose(force("gear"), held_back / RATIO, rtol=TURN)
+    transmitted = TORQUE - INERTIA * TORQUE / (INERTIA * (1 + RATIO**2))
+    np.testing.assert_allclose(force("gear"), transmitted / RATIO, rtol=ROTATION_ERROR)
     stretch = tendon("spring") - REST
     np.testing.assert_allclose(force("spring"), -STIFFNESS * stretch, atol=1e-9)
     place, speed = body("bob")
@@ -217,30 +220,31 @@ def test_rope_pulls_and_does_not_push() -> None:
 
 
 def test_spring_between_points() -> None:
-    """Two masses, by the implicit Euler rule of the reduced mass."""
+    """Two masses on a spring move by the implicit Euler rule of the reduced mass."""
     model = scene()[0]
-    stiff = replace(model, axes=replace(model.axes, stiffness=2 * model.axes.stiffness))
+    stiffened = replace(model, axes=replace(model.axes, stiffness=2 * model.axes.stiffness))
     last = jax.tree.map(lambda leaf: leaf[-1], record()[0])
-    stored = jax.jit(energy)(stiff, last) - jax.jit(energy)(model, last)
+    stored = jax.jit(energy)(stiffened, last) - jax.jit(energy)(model, last)
     assert stored == pytest.approx(0.5 * STIFFNESS * (tendon("spring")[-1] - REST) ** 2, rel=1e-9)
 
     reduced, alpha = 1.0 * 3.0 / 4.0, H * H * STIFFNESS
     stretch, rate = 0.4, 0.0
-    for found in tendon("spring"):
+    for length in tendon("spring"):
         rate = (reduced * rate - H * STIFFNESS * stretch) / (reduced + alpha)
         stretch += H * rate
-        assert found - REST == pytest.approx(stretch, abs=1e-9)
+        assert length - REST == pytest.approx(stretch, abs=1e-9)
 
 
 def test_winch() -> None:
-    """The first step's velocity is h M⁻¹ f of the pull along the line from point to point."""
+    """The first step's velocity is h M⁻¹ f, f being the pull along the line from point to point,
+    plus gravity."""
     line = np.array([1.1, 0, -0.2])
     force = -PULL * line / np.linalg.norm(line)
     velocity, spin = body("drawn")[1][0], record()[0].angular_velocity[0]
     index = scene()[0].topology.body("drawn")
     np.testing.assert_allclose(velocity, H * (force - np.array([0, 0, G])), atol=1e-9)
-    turned = H * np.cross([0.1, 0, 0], force) / [0.01, 0.02, 0.03]
-    np.testing.assert_allclose(spin[index], turned, atol=1e-6)
+    expected_spin = H * np.cross([0.1, 0, 0], force) / [0.01, 0.02, 0.03]
+    np.testing.assert_allclose(spin[index], expected_spin, atol=1e-6)
 
 
 def test_accelerations_of_coupled_bodies_that_move() -> None:
@@ -252,18 +256,18 @@ def test_accelerations_of_coupled_bodies_that_move() -> None:
     state = forward_kinematics(model, start, jnp.zeros_like(rate), jnp.asarray(rate))
     bob = model.topology.body("bob")
     state = replace(state, velocity=state.velocity.at[bob, 1].set(speed))
-    control = jnp.array([TORQUE, PUSH, 0.0, 0.0, 0.0])
-    found = jax.jit(accelerations)(model, state, control)
+    control = jnp.array([TORQUE, CAM_TORQUE, 0.0, 0.0, 0.0])
+    acceleration = jax.jit(accelerations)(model, state, control)
     rod = np.array([0.8, 0, -0.6])
     pull = np.array([0, 0, -G])
     swing = pull - rod * (pull @ rod) - speed**2 * rod
-    np.testing.assert_allclose(found.body[bob, :3], swing, atol=1e-9)
-    cam, cart = found.axis[linkage.axis("cam")], found.axis[linkage.axis("cart")]
-    slope, bend = CURVE[1], 2 * CURVE[2]
-    wanted = (PUSH - 2.0 * slope * bend * spin**2) / (INERTIA + 2.0 * slope**2)
-    assert cam == pytest.approx(wanted, rel=1e-9)
-    assert cart == pytest.approx(slope * wanted + bend * spin**2, rel=1e-9)
-    driver = found.axis[linkage.axis("driver")]
+    np.testing.assert_allclose(acceleration.body[bob, :3], swing, atol=1e-9)
+    cam, cart = acceleration.axis[linkage.axis("cam")], acceleration.axis[linkage.axis("cart")]
+    slope, curvature = CURVE[1], 2 * CURVE[2]
+    expected = (CAM_TORQUE - 2.0 * slope * curvature * spin**2) / (INERTIA + 2.0 * slope**2)
+    assert cam == pytest.approx(expected, rel=1e-9)
+    assert cart == pytest.approx(slope * expected + curvature * spin**2, rel=1e-9)
+    driver = acceleration.axis[linkage.axis("driver")]
     assert driver == pytest.approx(TORQUE / (INERTIA * (1 + RATIO**2)), rel=1e-9)
 
 
@@ -279,40 +283,44 @@ def test_rows_are_derivatives_of_lengths() -> None:
     )
 
     @jax.jit
-    def moved(t: jax.Array) -> JointMotion:
-        turn = quaternion.exp(t * start.angular_velocity)
+    def motion_at(t: jax.Array) -> JointMotion:
+        rotation = quaternion.exp(t * start.angular_velocity)
         after = replace(
             start,
             position=start.position + t * start.velocity,
-            quaternion=quaternion.multiply(turn, start.quaternion),
+            quaternion=quaternion.multiply(rotation, start.quaternion),
         )
         return joint_motion(model, after)
 
     e = 1e-5
-    before, now, after = (moved(jnp.asarray(t)).tendon for t in (-e, 0.0, e))
-    np.testing.assert_allclose(now.rate, (after.length - before.length) / (2 * e), atol=1e-8)
+    before, middle, after = (motion_at(jnp.asarray(t)).tendon for t in (-e, 0.0, e))
+    np.testing.assert_allclose(middle.rate, (after.length - before.length) / (2 * e), atol=1e-8)
 
 
 @pytest.fixture(scope="module")
 def problems() -> tuple[StepSystem, Array, Array]:
-    """A step's problem over all rows; the matrix over those left, and its diagonal by itself."""
+    """Return a step's problem over all rows, the matrix over the rows left after elimination,
+    and its diagonal, computed separately."""
     model, state = scene()
 
     @jax.jit
     def build(state: State) -> tuple[StepSystem, Array, Array]:
-        contacts, apart = detect(model, state), with_block_diagonal_mass(model)
-        whole, left = (
-            assemble_system(apart, state, contacts, H, None, jnp.ones(5), eliminate=eliminate)[0]
+        contacts, block_diagonal = detect(model, state), with_block_diagonal_mass(model)
+        complete, eliminated = (
+            assemble_system(
+                block_diagonal, state, contacts, H, None, jnp.ones(5), eliminate=eliminate
+            )[0]
             for eliminate in (False, True)
         )
-        operator = left.problem.delassus
-        return whole, operator.dense(), operator.diagonal()
+        operator = eliminated.problem.delassus
+        return complete, operator.dense(), operator.diagonal()
 
     return build(state)
 
 
 def test_rows_over_more_than_two_bodies(problems, tmp_path) -> None:
-    """The operator's parts, what is read back from disk, and elimination, as matrices."""
+    """The operator's parts, the problem read back from disk, and the eliminated problem agree
+    with matrices."""
     system, left, diagonal = problems
     descriptor, bodies = describe(scene()[0], system), system.free_bodies
     assert bodies is not None and bodies.delassus is not None
@@ -335,19 +343,23 @@ def test_rows_over_more_than_two_bodies(problems, tmp_path) -> None:
     spectrum = np.linalg.eigvalsh(white @ np.diag(weights) @ white.T)
     np.testing.assert_allclose(np.linalg.eigvalsh(gram)[-len(places) :], spectrum, atol=1e-9)
 
-    held = np.isinf(system.problem.cones.lo)
-    inner = np.linalg.pinv(n[held][:, held], rcond=1e-11)
-    rest = n[~held][:, ~held] - n[~held][:, held] @ inner @ n[held][:, ~held]
+    bilateral = np.isinf(system.problem.cones.lo)
+    inner = np.linalg.pinv(n[bilateral][:, bilateral], rcond=1e-11)
+    rest = (
+        n[~bilateral][:, ~bilateral]
+        - n[~bilateral][:, bilateral] @ inner @ n[bilateral][:, ~bilateral]
+    )
     np.testing.assert_allclose(left, rest, atol=1e-9)
     np.testing.assert_allclose(diagonal, np.diag(rest), atol=1e-9)
 
 
 @pytest.mark.parametrize("solver", [Newton(), PSOR()], ids=["newton", "psor"])
 def test_solvers_over_all_rows(problems, solver) -> None:
-    """Against the linear system of all equality rows, by least squares: no limit is met."""
+    """Solutions agree with the linear system of all equality rows, by least squares, where no
+    limit is reached."""
     system = problems[0]
-    blocks, held = matrices(describe(scene()[0], system)), np.isinf(system.problem.cones.lo)
-    kept = np.concatenate([np.ones(len(blocks.f), bool), held])
+    blocks, bilateral = matrices(describe(scene()[0], system)), np.isinf(system.problem.cones.lo)
+    kept = np.concatenate([np.ones(len(blocks.f), bool), bilateral])
     x = np.linalg.lstsq(blocks.z.toarray()[kept][:, kept], blocks.rhs[kept], rcond=1e-12)[0]
     stop = Stop(1e-11, max_iterations=20000)
     solution = solve(system.problem, solver, stop=stop)

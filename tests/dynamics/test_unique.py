@@ -1,5 +1,4 @@
-"""Motions and derivatives that a law alone leaves open: which it is depends on no solver and no
-guess."""
+"""Test that motions and derivatives that a law leaves open depend on no solver and no guess."""
 
 from dataclasses import replace
 from functools import partial
@@ -21,14 +20,14 @@ HALF = (0.1, 0.12, 0.05)
 STRICT = EulerImplicitLinearized(H, "ccp", "auto", Stop(atol=1e-12, max_iterations=20_000))
 
 
-def sliding_box(far: bool = False) -> tuple[Model, State]:
+def sliding_box(with_far_body: bool = False) -> tuple[Model, State]:
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     surface = Material(friction=MU)
-    if far:
+    if with_far_body:
         builder.add_solid(Box((0.1, 0.1, 0.1)), 50.0, surface, position=(9, 0, 0.1))
     box = builder.add_solid(Box(HALF), 1.0, surface, position=(0, 0, HALF[2]), name="box")
-    model, state = builder.build(max_contacts=8 if far else 4)
+    model, state = builder.build(max_contacts=8 if with_far_body else 4)
     return model, replace(
         state,
         velocity=state.velocity.at[box].set(jnp.array([2.0, 0.5, 0.0])),
@@ -37,9 +36,9 @@ def sliding_box(far: bool = False) -> tuple[Model, State]:
 
 
 def foundation(steps: int) -> np.ndarray:
-    """(v_x, v_y, ω) of the box on an elastic foundation without any give: its load is linear in
-    place, a + b x + c y, and balances weight and friction, which acts half a box below its centre.
-    """
+    """Return (v_x, v_y, ω) of the box on an elastic foundation in the rigid limit: its load is
+    linear in place, a + b x + c y, and balances weight and friction, which acts half a box below
+    its centre."""
     corners = np.array([(x, y) for x in (-1, 1) for y in (-1, 1)]) * HALF[:2]
     inertia = (HALF[0] ** 2 + HALF[1] ** 2) / 3
     v, angle = np.array([2.0, 0.5, 5.0]), 0.0
@@ -81,14 +80,14 @@ def test_a_box_slides_as_on_an_elastic_foundation(solver: str, expected: np.ndar
 
 
 def test_neither_copies_nor_far_bodies_nor_the_warm_start_matter(expected: np.ndarray) -> None:
-    model, state = sliding_box(far=True)
+    model, state = sliding_box(with_far_body=True)
     cold = stepper()
 
     def run(speed: jax.Array) -> jax.Array:
         start = replace(state, velocity=state.velocity.at[-1, 0].set(speed))
 
-        def after(now: State, _: None) -> tuple[State, None]:
-            return cold.step(model, now)[0], None
+        def after(current: State, _: None) -> tuple[State, None]:
+            return cold.step(model, current)[0], None
 
         return planar(jax.lax.scan(after, start, None, STEPS)[0])
 
@@ -97,9 +96,10 @@ def test_neither_copies_nor_far_bodies_nor_the_warm_start_matter(expected: np.nd
 
 
 def test_the_order_of_bodies_does_not_matter() -> None:
-    """Four tilted boxes fall onto each other: where each of them is after the impacts."""
+    """Four tilted boxes that fall onto each other have the same velocities after the impacts,
+    whatever the order of the bodies."""
     random, count = np.random.default_rng(3), 4
-    turned = np.append(np.ones((count, 1)), 0.01 * random.normal(size=(count, 3)), axis=1)
+    quaternions = np.append(np.ones((count, 1)), 0.01 * random.normal(size=(count, 3)), axis=1)
     side, sunk = 0.02 * random.normal(size=(count, 2)), 1.0 + random.random((count, 1))
     height = 0.101 + 0.2015 * np.arange(count)
 
@@ -112,7 +112,7 @@ def test_the_order_of_bodies_does_not_matter() -> None:
                 1.0 + 0.1 * i,
                 Material(friction=0.4, restitution=0.3),
                 position=(*side[i], height[i]),
-                quaternion=turned[i] / np.linalg.norm(turned[i]),
+                quaternion=quaternions[i] / np.linalg.norm(quaternions[i]),
                 velocity=(0, 0, -sunk[i, 0]),
             )
         model, state = builder.build(max_contacts=32)
@@ -125,7 +125,8 @@ def test_the_order_of_bodies_does_not_matter() -> None:
 
 
 def test_derivatives_of_shared_loads() -> None:
-    """In velocities and friction, through steps that turn the box, against central differences."""
+    """Derivatives in velocities and friction, through steps that turn the box, agree with
+    central differences."""
     model, state = sliding_box()
 
     def end(x: jax.Array) -> jax.Array:
@@ -150,15 +151,15 @@ def test_derivatives_of_shared_loads() -> None:
 
 
 def flat_slide(tilt: ArrayLike = 0.0, compliance: float = 0.0) -> tuple[Problem, np.ndarray]:
-    """A box of 1 kg that slides flat at (1.5, 0.5) m/s, tilted about x; with the rows of its four
-    corners, by which velocities change for impulses."""
+    """Return the problem of a box of 1 kg that slides flat at (1.5, 0.5) m/s, tilted about x,
+    and the matrix that turns impulses at its four corners into changes of velocity."""
     inertia = (np.sum(np.square(HALF)) - np.square(HALF)) / 3
     rows, down = [], []
     for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         arm = np.array([x, y, -1]) * HALF
-        for along in np.eye(3)[[2, 0, 1]]:
-            rows.append(np.append(along, np.cross(arm, along)))
-            down.append(np.cross([1, 0, 0], arm) @ along / H * (along[2] > 0))
+        for axis in np.eye(3)[[2, 0, 1]]:
+            rows.append(np.append(axis, np.cross(arm, axis)))
+            down.append(np.cross([1, 0, 0], arm) @ axis / H * (axis[2] > 0))
     jacobian = np.array(rows)
     weighed = jacobian / np.append(np.ones(3), inertia)
     r = jnp.asarray(jacobian @ [1.5, 0.5, -9.81 * H, 0, 0, 0]) + tilt * jnp.array(down)
@@ -170,7 +171,7 @@ TIGHT = Stop(atol=1e-14, max_iterations=5000)
 
 
 def test_the_convex_law_has_one_derivative_where_loads_are_shared() -> None:
-    """Whatever the solver: how the motion changes is that of hardly compliant contacts."""
+    """The derivative of the motion is that of hardly compliant contacts, whatever the solver."""
 
     def twist(solver: str, compliance: float, unique: bool, tilt: ArrayLike) -> jax.Array:
         problem, weighed = flat_slide(tilt, compliance)
@@ -186,8 +187,8 @@ def test_the_convex_law_has_one_derivative_where_loads_are_shared() -> None:
 
 
 def test_the_slope_of_hard_contacts_that_slide_under_the_convex_law() -> None:
-    """It is the derivative of one load sharing: that with one corner unloaded, the others being
-    those that a turn of the box makes slide fastest."""
+    """The slope is the derivative for one way of sharing the load: that with one corner
+    unloaded, while the others are those that a turn of the box makes slide fastest."""
     unit = np.array([1.0, *(-0.2 * np.array([1.5, 0.5]) / np.hypot(1.5, 0.5))])
     shift = np.concatenate([unit, -unit, -unit, unit])
 
@@ -196,10 +197,10 @@ def test_the_slope_of_hard_contacts_that_slide_under_the_convex_law() -> None:
         problem, weighed = flat_slide()
         lam = solve(problem, "newton", stop=TIGHT).lam
         loads = lam[::3]
-        least, most = -jnp.minimum(loads[0], loads[3]), jnp.minimum(loads[1], loads[2])
-        shared = lam + (least + part * (most - least)) * shift
-        turned = jax.jacfwd(lambda tilt: attach("ccp", flat_slide(tilt)[0], shared))(0.0)
-        return jnp.asarray(weighed) @ turned
+        lowest, most = -jnp.minimum(loads[0], loads[3]), jnp.minimum(loads[1], loads[2])
+        shared = lam + (lowest + part * (most - lowest)) * shift
+        slope = jax.jacfwd(lambda tilt: attach("ccp", flat_slide(tilt)[0], shared))(0.0)
+        return jnp.asarray(weighed) @ slope
 
     def twist(tilt: float) -> np.ndarray:
         problem, weighed = flat_slide(tilt)
@@ -212,8 +213,8 @@ def test_the_slope_of_hard_contacts_that_slide_under_the_convex_law() -> None:
 
 
 def test_single_precision_shares_the_same_loads() -> None:
-    """Four contacts in a line below a block that slides across it: two freedoms press on them.
-    Springs in place of the contacts share the weight and its arm alike."""
+    """Four contacts in a line below a block that slides across it share the load of two
+    freedoms. Springs in place of the contacts share the weight and its moment alike."""
     arm = np.array([-0.3, -0.1, 0.1, 0.3])
     stiffness = 3.0 / (2.0 + arm**2)  # that of a contact with these rows: ρ
     linear = np.stack([np.ones(4), arm])
@@ -229,14 +230,14 @@ def test_single_precision_shares_the_same_loads() -> None:
         run = jax.jit(partial(solve, problem, "apgd", law="ncp", unique=True))
         for share in ([0.0] * 4, [0.4, 0.0, 0.6, 0.0]):
             guess = jnp.zeros((4, 3), dtype).at[:, 0].set(jnp.asarray(share, dtype)).reshape(-1)
-            found = run(guess)
-            assert found.statistics.status == Status.CONVERGED
-            np.testing.assert_allclose(found.lam[::3], load, atol=tolerance)
+            solution = run(guess)
+            assert solution.statistics.status == Status.CONVERGED
+            np.testing.assert_allclose(solution.lam[::3], load, atol=tolerance)
 
 
 def test_painleve() -> None:
-    """A rod that slides on its tip, at 1 rad to the ground with μ = 2, and would lift off: it may
-    do that, or jam. A load that keeps it down has a status that says so."""
+    """A rod that slides on its tip, at 1 rad to the ground with μ = 2, and would lift off may do
+    so, or jam. A load that keeps it down has a status that says that it is not unique."""
     c, s = np.cos(1.0), np.sin(1.0)
     matrix = jnp.array([[1 + 3 * c * c, 3 * s * c, 0], [3 * s * c, 1 + 3 * s * s, 0], [0, 0, 1.0]])
     none, r = jnp.zeros(0), jnp.array([0.1, 1.0, 0.0])
@@ -250,8 +251,8 @@ def test_painleve() -> None:
 
 @pytest.mark.parametrize(("restitution", "after"), [(1.0, (-1, 2, 2)), (0.0, (1, 1, 1))])
 def test_touching_cradle(restitution: float, after: tuple[int, int, int]) -> None:
-    """The first ball hits two that touch: Newton's law holds for the pair that meets at speed, and
-    the other stays closed, so that both struck balls move as one."""
+    """A ball hits two that touch. Newton's law holds for the pair that meets at speed, and the
+    other contact stays closed, so that both struck balls move as one."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     ball = Material(restitution=restitution)
     for x in (-0.2, 0.0, 0.2):
@@ -265,7 +266,8 @@ def test_touching_cradle(restitution: float, after: tuple[int, int, int]) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_the_order_of_boxes_that_land_on_each_other_does_not_matter(restitution: float) -> None:
-    """Three of them, level, which meet at several faces at once."""
+    """Three level boxes that meet at several faces at once move alike in any order of the
+    bodies."""
     surface = Material(friction=0.4, restitution=restitution)
     falls = (((0, 0, 0.05), (0, 0, 0)), ((0.03, 0.02, 0.17), (0.3, 0, -1)))
     falls = (*falls, ((-0.02, 0.01, 0.29), (0, 0.2, -1.5)))

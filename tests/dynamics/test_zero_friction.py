@@ -1,4 +1,4 @@
-"""A puck without friction and a ball without rolling friction, at rest: they move at a touch."""
+"""Test that a puck without friction and a ball without rolling friction move at a touch."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ STEPS, H = 50, 1e-3
 
 
 def scene() -> tuple[Model, State]:
-    """A puck, a ball, and beside them a ball that does resist rolling."""
+    """Build a puck, a ball, and beside them a ball that does resist rolling."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane(), material=Material(friction=0.5, rolling=0.01))
     builder.add_solid(Box((0.1, 0.1, 0.02)), 0.2, Material(friction=0.0), position=(0, -1, 0.02))
@@ -31,14 +31,16 @@ def test_way_per_velocity_at_rest(law: Law) -> None:
     model, state = scene()
     stepper = EulerImplicitLinearized(H, law)
 
-    def way(speed: jax.Array) -> jax.Array:
+    def distance(speed: jax.Array) -> jax.Array:
         velocity = state.velocity.at[1:3, 0].set(speed)
         final, _ = rollout(model, replace(state, velocity=velocity), stepper, STEPS)
         return final.position[1:3, 0]
 
-    forward, reverse = jax.jit(lambda v: (jax.jacfwd(way)(v), jax.jacrev(way)(v)))(jnp.zeros(()))
+    forward, reverse = jax.jit(lambda v: (jax.jacfwd(distance)(v), jax.jacrev(distance)(v)))(
+        jnp.zeros(())
+    )
     size = 1e-4
-    ahead, behind = jax.jit(jax.vmap(way))(jnp.array([size, -size]))
+    ahead, behind = jax.jit(jax.vmap(distance))(jnp.array([size, -size]))
     # Friction at the contact turns 2/7 of the velocity of a ball into spin.
     expected = STEPS * H * np.array([1, 5 / 7])
     np.testing.assert_allclose((ahead - behind) / (2 * size), expected, rtol=1e-3)

@@ -1,4 +1,4 @@
-"""Mechanisms side by side in one model, none touching another: many runs, one program."""
+"""Build mechanisms side by side in one model, none touching another: many runs, one program."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -29,11 +29,12 @@ G = 9.81
 H = 1e-3
 STEPS = 1000
 MASS, MOMENT, ARM = 0.7, 0.02, 0.4
-"""Of the pendulum: about the centre of mass, and from there to the hinge."""
+"""Mass of the pendulum, its moment of inertia about the centre of mass, and the distance from there
+to the hinge."""
 CONE, ROUND, AXIAL = 0.6, 8.0, 0.03
 """A ball's limit [rad], how fast a body goes round at it [rad/s], its moment about its axis."""
 INERTIA = 0.02
-"""Of a wheel about its axis, which is upright."""
+"""Moment of inertia of a wheel about its axis, which is upright."""
 STIFFNESS, DAMPING, ARMATURE, REST = 2.0, 0.1, 0.03, 0.5
 FRICTION = 0.3
 GAIN, LOSS, AIM = 5.0, 0.4, 0.7
@@ -47,9 +48,9 @@ CONTROL = {
 }
 
 
-def wheel(builder: ModelBuilder, name: str, **along: Any) -> None:
+def wheel(builder: ModelBuilder, name: str, **options: Any) -> None:
     body = builder.add_body(1.0, (INERTIA, INERTIA, INERTIA), name=name)
-    builder.add_joint(Revolute((0, 0, 2), **along), 0, body, name=name)
+    builder.add_joint(Revolute((0, 0, 2), **options), 0, body, name=name)
 
 
 @cache
@@ -76,14 +77,14 @@ def workshop() -> tuple[Model, State]:
     stopped = builder.add_body(MASS, (0.03, MOMENT, 0.03), position=(ARM, 0, 0), name="stopped")
     builder.add_joint(Revolute((0, 1, 0), limits=(-0.2, 0.6)), 0, stopped, name="stopped")
 
-    held = builder.add_body(MASS, (0.03, MOMENT, 0.03), position=(ARM, 0, 0), name="held")
-    builder.add_joint(Spherical(limits=(0, 0.6)), 0, held, name="held")
+    limited = builder.add_body(MASS, (0.03, MOMENT, 0.03), position=(ARM, 0, 0), name="held")
+    builder.add_joint(Spherical(limits=(0, 0.6)), 0, limited, name="held")
     # Hangs straight down where its coordinates are 0, leans to its limit and goes round.
-    turn = np.array([np.cos(CONE / 2), np.sin(CONE / 2), 0, 0])
+    tilt = np.array([np.cos(CONE / 2), np.sin(CONE / 2), 0, 0])
     up = np.array([0, -np.sin(CONE), np.cos(CONE)])
     spin = ROUND * (np.array([0, 0, 1]) - up)
     top = builder.add_body(
-        MASS, (MOMENT, MOMENT, AXIAL), -ARM * up, turn, np.cross(spin, -ARM * up), spin, name="top"
+        MASS, (MOMENT, MOMENT, AXIAL), -ARM * up, tilt, np.cross(spin, -ARM * up), spin, name="top"
     )
     frames = ((0, 0, 0), (1, 0, 0, 0)), ((0, 0, ARM), (1, 0, 0, 0))
     builder.add_joint(Spherical(limits=(0, CONE)), 0, top, frames=frames, name="top")
@@ -122,20 +123,20 @@ def workshop() -> tuple[Model, State]:
 
 @dataclass(frozen=True)
 class Record:
-    """Of every step, time first."""
+    """States, reports and joint motions of every step; time is the first axis."""
 
     state: State
     report: StepReport
     motion: JointMotion
 
     def axis(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinate and rate of an axis over time."""
+        """Return the coordinate and the rate of an axis over time."""
         index = workshop()[0].topology.linkage.axis(name)
         coordinate, rate = self.motion.coordinate, self.motion.rate
         return np.asarray(coordinate)[:, index], np.asarray(rate)[:, index]
 
     def error(self, name: str) -> np.ndarray:
-        """Largest error of a joint over time."""
+        """Return the largest error of a joint over time."""
         linkage = workshop()[0].topology.linkage
         rows = linkage.bilateral[0] == linkage.joint(name)
         return np.abs(self.motion.error[:, rows]).max(axis=1)
@@ -143,7 +144,7 @@ class Record:
 
 @cache
 def record(gravity: float = G) -> Record:
-    """A second under that gravity, from the same program for each."""
+    """Simulate a second under the given gravity [m/s²]; one program serves every value."""
     model, state = workshop()
     model = replace(model, gravity=jnp.array([0, 0, -gravity]))
     control = jnp.array([CONTROL[name] for name in model.topology.linkage.actuators])

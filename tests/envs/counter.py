@@ -1,4 +1,4 @@
-"""An environment without mechanics: what wrappers make of it can be told by heart."""
+"""Define an environment without mechanics, so that the effect of wrappers is known exactly."""
 
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -14,8 +14,8 @@ from jaxccp.model.model import Model
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Counter:
-    """It begins at a number drawn from [0, 1), adds every action to it, pays the action, and is
-    over above 100."""
+    """An environment that starts at a number drawn from [0, 1), adds every action to it, pays the
+    action as reward, and terminates above 100."""
 
     model: Any = None
     sim_dt = ctrl_dt = 0.1
@@ -34,13 +34,13 @@ class Counter:
     def step(self, state: EnvState, action: jax.Array) -> EnvState:
         physics: Any = cast(Any, state.physics) + action
         metrics = {"paid": action[0], "status": (action[0] > 5).astype(jnp.int32)}
-        over = physics[0] > 100
+        terminated = physics[0] > 100
         return replace(
             state,
             physics=physics,
             obs=physics,
             reward=action[0],
-            terminated=over,
+            terminated=terminated,
             truncated=jnp.zeros((), bool),
             final_obs=physics,
             metrics=metrics,

@@ -1,4 +1,4 @@
-"""Observations as gymnasium defines them, computed by MuJoCo on the same model files."""
+"""Check observations as gymnasium defines them, computed by MuJoCo on the same model files."""
 
 import importlib
 from typing import Any
@@ -15,11 +15,11 @@ from jaxccp.envs.tasks import model_file
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
 PLANAR = {"hopper": 10.0, "walker2d": 10.0, "halfcheetah": np.inf}
-"""Environments that show coordinates without the first, and rates up to a bound."""
+"""Environments that observe all coordinates but the first, and rates clipped to a bound."""
 
 
 class Both:
-    """The same state, action and forces on the bodies, in MuJoCo and in ours."""
+    """One state, action and set of forces on the bodies, evaluated in MuJoCo and here."""
 
     def __init__(self, name: str, goal: np.ndarray, spread: float = 1.0) -> None:
         self.env: Any = make(name, auto_reset=False)
@@ -41,17 +41,17 @@ class Both:
         wrenches = jnp.array(data.xfrc_applied)
 
         @jax.jit
-        def seen(qpos: jax.Array) -> dict[str, Any]:
+        def evaluate(qpos: jax.Array) -> dict[str, Any]:
             state = env.layout.state(env.model, env.rest, qpos, qvel)
-            now = env.moment(state, wrenches, ctrl, jnp.array(goal))
+            moment = env.moment(state, wrenches, ctrl, jnp.array(goal))
             return {
-                "obs": env.task.observe(now),
-                "rewards": env.task.rewards(now, now),
-                "forces": contact_forces(now),
+                "obs": env.task.observe(moment),
+                "rewards": env.task.rewards(moment, moment),
+                "forces": contact_forces(moment),
             }
 
-        found = seen(qpos)
-        self.obs, self.rewards, self.forces = found["obs"], found["rewards"], found["forces"]
+        results = evaluate(qpos)
+        self.obs, self.rewards, self.forces = results["obs"], results["rewards"], results["forces"]
 
 
 @pytest.mark.parametrize("name", PLANAR)
@@ -99,9 +99,9 @@ def test_pusher() -> None:
     tip, puck = data.site("tip").xpos, data.site("puck").xpos
     expected = [*data.qpos[:7], *data.qvel[:7], *tip, *puck, *goal]
     np.testing.assert_allclose(both.obs, expected, atol=1e-12)
-    distance, near, control = both.rewards
+    distance, approach, control = both.rewards
     assert distance == pytest.approx(-np.linalg.norm(puck - goal))
-    assert near == pytest.approx(-0.5 * np.linalg.norm(puck - tip))
+    assert approach == pytest.approx(-0.5 * np.linalg.norm(puck - tip))
     assert control == pytest.approx(-0.1 * np.sum(data.ctrl**2))
 
 
@@ -113,7 +113,7 @@ def test_actions_have_the_range_of_the_file(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "qpos", "over"),
+    ("name", "qpos", "terminated"),
     [
         ("hopper", {1: 0.69}, True),
         ("hopper", {1: 0.71, 2: 0.19}, False),
@@ -130,12 +130,12 @@ def test_actions_have_the_range_of_the_file(name: str) -> None:
         ("halfcheetah", {1: -1.0}, False),
     ],
 )
-def test_when_it_is_over(name: str, qpos: dict[int, float], over: bool) -> None:
+def test_when_it_is_over(name: str, qpos: dict[int, float], terminated: bool) -> None:
     env: Any = make(name, auto_reset=False)
     place = jnp.array(mujoco.MjModel.from_xml_path(str(model_file(name))).qpos0)
     for index, value in qpos.items():
         place = place.at[index].set(value)
     state = env.layout.state(env.model, env.rest, place)
     wrenches = jnp.zeros((len(env.model.topology.bodies), 6))
-    now = env.moment(state, wrenches, jnp.zeros(env.action_spec.shape), jnp.zeros(0))
-    assert bool(env.task.terminated(now)) == over
+    moment = env.moment(state, wrenches, jnp.zeros(env.action_spec.shape), jnp.zeros(0))
+    assert bool(env.task.terminated(moment)) == terminated

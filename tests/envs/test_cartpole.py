@@ -1,4 +1,4 @@
-"""What holds for every environment, shown on the one that is compiled soonest."""
+"""Check what holds for every environment, on the one that compiles fastest."""
 
 import sys
 from dataclasses import replace
@@ -36,8 +36,8 @@ def step(env: Env) -> Compiled:
 
 
 def test_specs(env: Env) -> None:
-    seen, done = observation_spec(env), env.action_spec
-    assert seen.shape == (5,) and seen.dtype == jnp.zeros(()).dtype == done.dtype
+    observation, done = observation_spec(env), env.action_spec
+    assert observation.shape == (5,) and observation.dtype == jnp.zeros(()).dtype == done.dtype
     np.testing.assert_array_equal((done.low, done.high), [[-1], [1]])
     assert (env.sim_dt, env.ctrl_dt) == (0.005, 0.02)
 
@@ -55,9 +55,13 @@ def test_single_precision_is_kept_and_states_can_be_scanned() -> None:
         start = jax.eval_shape(single.reset, jax.random.key(0))
         after = jax.eval_shape(single.step, start, jnp.zeros(1))
     assert jax.tree.structure(start) == jax.tree.structure(after)
-    for one, other in zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True):
-        assert (one.shape, one.dtype, one.weak_type) == (other.shape, other.dtype, other.weak_type)
-        assert one.dtype not in (jnp.float64, jnp.int64)
+    for start_leaf, after_leaf in zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True):
+        assert (start_leaf.shape, start_leaf.dtype, start_leaf.weak_type) == (
+            after_leaf.shape,
+            after_leaf.dtype,
+            after_leaf.weak_type,
+        )
+        assert start_leaf.dtype not in (jnp.float64, jnp.int64)
 
 
 def test_without_mujoco_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,16 +71,16 @@ def test_without_mujoco_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("settings", "message"),
     [
         ({"name": "cartpol"}, "did you mean 'cartpole'"),
         ({"name": "cartpole", "episode_step": 3}, "did you mean 'episode_steps'"),
         ({"name": "cartpole", "ctrl_dt": 0.012}, "must be a multiple of sim_dt"),
     ],
 )
-def test_bad_settings_are_refused_by_name(given: dict, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        make(**given)
+def test_bad_settings_are_refused_by_name(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(**settings)
 
 
 def test_the_key_determines_everything(reset: Compiled, step: Compiled) -> None:
@@ -87,27 +91,31 @@ def test_the_key_determines_everything(reset: Compiled, step: Compiled) -> None:
         return state
 
     first, second = play(), play()
-    for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
-        if not jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
-            np.testing.assert_array_equal(one, other)
+    for first_leaf, second_leaf in zip(
+        jax.tree.leaves(first), jax.tree.leaves(second), strict=True
+    ):
+        if not jnp.issubdtype(first_leaf.dtype, jax.dtypes.prng_key):
+            np.testing.assert_array_equal(first_leaf, second_leaf)
     assert len(np.unique(first.obs[:, 0])) == COPIES
 
 
 def test_free_motion_is_that_of_mujoco() -> None:
-    """Which integrates with a thousandth of our step; ours is of first order in it."""
+    """The free motion converges, with first order in the step, to MuJoCo's in steps of 10 µs."""
     reference = mujoco.MjModel.from_xml_path(str(model_file("cartpole")))
     reference.opt.timestep = 1e-5
     errors = []
     for step_length in (4e-3, 2e-3):
-        own: Any = make("cartpole", auto_reset=False, sim_dt=step_length, ctrl_dt=0.04)
-        state = own.reset(jax.random.key(0))
-        moving = own.layout.state(own.model, own.rest, jnp.array([0.1, 2.0]), jnp.array([0.5, 3.0]))
-        state = replace(state, physics=own.stepper.init(own.model, moving))
+        environment: Any = make("cartpole", auto_reset=False, sim_dt=step_length, ctrl_dt=0.04)
+        state = environment.reset(jax.random.key(0))
+        moving = environment.layout.state(
+            environment.model, environment.rest, jnp.array([0.1, 2.0]), jnp.array([0.5, 3.0])
+        )
+        state = replace(state, physics=environment.stepper.init(environment.model, moving))
         data = mujoco.MjData(reference)
         data.qpos, data.qvel, data.ctrl = [0.1, 2.0], [0.5, 3.0], [0.4]
-        push = jax.jit(own.step)
+        step_once = jax.jit(environment.step)
         for _ in range(10):
-            state = push(state, jnp.array([0.4]))
+            state = step_once(state, jnp.array([0.4]))
         for _ in range(40_000):
             mujoco.mj_step(reference, data)
         cart, angle = data.qpos
@@ -118,13 +126,16 @@ def test_free_motion_is_that_of_mujoco() -> None:
 
 
 def test_reward_of_the_control_suite() -> None:
-    """Upright in the middle at rest it is 1; hanging 0; a tenth less of each bell halfway."""
-    own: Any = make("cartpole", auto_reset=False)
+    """The reward is 1 upright in the middle at rest and 0 hanging, and each of its factors has the
+    value of the control suite."""
+    environment: Any = make("cartpole", auto_reset=False)
 
-    def reward(qpos: list[float], qvel: list[float], push: float = 0.0) -> float:
-        state = own.layout.state(own.model, own.rest, jnp.array(qpos), jnp.array(qvel))
-        moment = own.moment(state, jnp.zeros(0), jnp.array([push]), jnp.zeros(0))
-        return own.task.rewards(moment, moment)[0].item()
+    def reward(qpos: list[float], qvel: list[float], control: float = 0.0) -> float:
+        state = environment.layout.state(
+            environment.model, environment.rest, jnp.array(qpos), jnp.array(qvel)
+        )
+        moment = environment.moment(state, jnp.zeros(0), jnp.array([control]), jnp.zeros(0))
+        return environment.task.rewards(moment, moment)[0].item()
 
     assert reward([0, 0], [0, 0]) == pytest.approx(1)
     assert reward([0, np.pi], [0, 0]) == pytest.approx(0, abs=1e-12)
@@ -148,14 +159,14 @@ def test_episodes_end_at_their_limit_and_begin_afresh(reset: Compiled, step: Com
 
 
 @pytest.mark.parametrize(
-    ("given", "same_as", "nan", "clipped"),
+    ("action", "same_as", "nan", "clipped"),
     [(np.nan, 0.0, 1, 0), (np.inf, 1.0, 0, 1), (-1e30, -1.0, 0, 1), (0.3, 0.3, 0, 0)],
 )
 def test_bad_actions_have_an_answer_and_are_counted(
-    reset: Compiled, step: Compiled, given: float, same_as: float, nan: int, clipped: int
+    reset: Compiled, step: Compiled, action: float, same_as: float, nan: int, clipped: int
 ) -> None:
     state = reset(KEYS)
-    got, expected = (step(state, jnp.full((COPIES, 1), push)) for push in (given, same_as))
+    got, expected = (step(state, jnp.full((COPIES, 1), value)) for value in (action, same_as))
     np.testing.assert_array_equal(got.obs, expected.obs)
     np.testing.assert_array_equal(got.reward, expected.reward)
     assert (got.metrics["action_nan"] == nan).all()
@@ -179,7 +190,8 @@ def test_what_leaves_the_floats_ends_its_episode_alone(reset: Compiled, step: Co
 
 
 def test_gradients_of_a_return_pass_through_resets(env: Env) -> None:
-    """Central differences; the third copy's episode ends on the way, and begins again."""
+    """Gradients of a return match central differences although the episode of one copy ends on the
+    way and begins again."""
     keys = KEYS[:2]
     start = jax.vmap(env.reset)(keys)
     start = replace(start, info={**start.info, "steps": jnp.array([0, LIMIT - 2], jnp.int32)})
@@ -187,11 +199,11 @@ def test_gradients_of_a_return_pass_through_resets(env: Env) -> None:
     @jax.jit
     @jax.value_and_grad
     def value(actions: jax.Array) -> jax.Array:
-        def one(state: EnvState, action: jax.Array) -> tuple[EnvState, jax.Array]:
+        def advance(state: EnvState, action: jax.Array) -> tuple[EnvState, jax.Array]:
             state = jax.vmap(env.step)(state, action)
             return state, state.reward + 0.1 * state.final_obs[:, 3]
 
-        return jax.lax.scan(one, start, actions)[1].sum()
+        return jax.lax.scan(advance, start, actions)[1].sum()
 
     actions = jnp.array([[[0.3], [-0.2]], [[0.5], [0.1]], [[-0.4], [0.6]]])
     _, slope = value(actions)
@@ -207,36 +219,36 @@ def test_each_copy_has_its_own_model() -> None:
     env = make("cartpole", auto_reset=False, start_noise=0.3)
     ranges = {"mass": (0.5, 0.9), "strength": (1.5, 3.0), "gravity": (0.9, 0.9)}
     many, axes = randomised(env, randomisation(**ranges), KEYS)
-    model, given = many.model, env.model
-    factors = model.bodies.mass[:, 1:] / given.bodies.mass[1:]
-    assert model.bodies.mass.dtype == given.bodies.mass.dtype
+    model, nominal = many.model, env.model
+    factors = model.bodies.mass[:, 1:] / nominal.bodies.mass[1:]
+    assert model.bodies.mass.dtype == nominal.bodies.mass.dtype
     assert len(np.unique(factors)) == 2 * COPIES and 0.5 <= factors.min() <= factors.max() < 0.9
-    inertia = model.bodies.inertia[:, 1:] / given.bodies.inertia[1:]
+    inertia = model.bodies.inertia[:, 1:] / nominal.bodies.inertia[1:]
     np.testing.assert_allclose(jnp.einsum("cbii->cbi", inertia), factors[..., None] + jnp.zeros(3))
-    strength = model.actuators.gain / given.actuators.gain
+    strength = model.actuators.gain / nominal.actuators.gain
     assert strength.shape == (COPIES, 1) and 1.5 <= strength.min() <= strength.max() < 3
     np.testing.assert_allclose(model.gravity[:, 2], 0.9 * -9.81)
     # What is left alone has no axis of copies.
-    assert model.shapes.friction.shape == given.shapes.friction.shape
+    assert model.shapes.friction.shape == nominal.shapes.friction.shape
     # Newton's law: along the rail only the push acts on both bodies.
     reset = jax.vmap(lambda env, key: env.reset(key), in_axes=(axes, 0))
-    step = jax.vmap(lambda env, state, push: env.step(state, push), in_axes=(axes, 0, 0))
+    step = jax.vmap(lambda env, state, action: env.step(state, action), in_axes=(axes, 0, 0))
 
     @jax.jit
-    def pushed(many: Env) -> tuple[EnvState, EnvState]:
+    def stepped(many: Env) -> tuple[EnvState, EnvState]:
         state = reset(many, KEYS)
         return state, step(many, state, jnp.full((COPIES, 1), 0.1))
 
-    state, after = pushed(many)
+    state, after = stepped(many)
     x = after.physics.state.velocity - state.physics.state.velocity
     momentum = jnp.sum(model.bodies.mass[:, 1:] * x[:, 1:, 0], axis=1)
     np.testing.assert_allclose(momentum, strength[:, 0] * 0.1 * 10 * 0.02, rtol=2e-3)
 
 
 @pytest.mark.parametrize(
-    ("ranges", "said"),
+    ("ranges", "message"),
     [({"fricton": (1, 2)}, "did you mean 'friction'"), ({"mass": (0.0, 1.0)}, "0 < low <= high")],
 )
-def test_bad_ranges_are_refused(ranges: dict, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_bad_ranges_are_refused(ranges: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         randomisation(**ranges)

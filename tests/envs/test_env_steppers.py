@@ -1,4 +1,5 @@
-"""Environments take any stepper: a driven pendulum and a block at rest beside it."""
+"""Check that environments accept every stepper, on a driven pendulum with a block at rest beside
+it."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -22,7 +23,7 @@ MODEL = """<mujoco><worldbody>{floor}<body><joint name="hinge" axis="0 1 0"/>
 FLOOR = '<geom type="plane" size="3 3 1" pos="0 0 -1"/>'
 BLOCK = """<body name="block" pos="1 0 -.9"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/>
 </body>"""
-ANGLE, PUSH, H = 0.5, 1.5, 4e-3
+ANGLE, TORQUE, H = 0.5, 1.5, 4e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ def pendulum(time: float) -> np.ndarray:
     angle, rate = ANGLE, 0.0
     for _ in range(n):
         middle = angle + 0.5 * time / n * rate
-        rate += time / n * (PUSH - gravity * np.sin(middle)) / inertia
+        rate += time / n * (TORQUE - gravity * np.sin(middle)) / inertia
         angle = middle + 0.5 * time / n * rate
     return np.array([angle, rate])
 
@@ -70,13 +71,13 @@ def test_any_stepper_steps_an_environment(name: str) -> None:
     env = swing(name, block)
     state, step = jax.jit(env.reset)(jax.random.key(0)), jax.jit(env.step)
     for count in range(1, 6):
-        before, state = state, step(state, jnp.array([PUSH]))
+        before, state = state, step(state, jnp.array([TORQUE]))
         np.testing.assert_allclose(state.physics.state.time, 0.02 * count, rtol=1e-12)
     # An Euler step's rates are those of half a step before.
-    turned = np.array([state.obs[0], state.obs[8 if block else 1]])
+    angle_and_rate = np.array([state.obs[0], state.obs[8 if block else 1]])
     expected = pendulum(0.1)
     first_order = issubclass(STEPPERS[name], Settings) or name == "newmark"
-    np.testing.assert_allclose(turned, expected, rtol=1e-2 if first_order else 1e-4)
+    np.testing.assert_allclose(angle_and_rate, expected, rtol=1e-2 if first_order else 1e-4)
     np.testing.assert_allclose(state.reward, state.obs[0] - before.obs[0])
     for count in ("status", "unsolved", "overflow", "non_finite"):
         assert state.metrics[count] == 0, count

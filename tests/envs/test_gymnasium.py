@@ -1,4 +1,4 @@
-"""What gymnasium asks of an environment."""
+"""Check that environments do what gymnasium requires."""
 
 import importlib
 import sys
@@ -23,7 +23,8 @@ def vector() -> Any:
 
 
 def test_all_are_registered_with_their_limits() -> None:
-    """By importing the environments, which says nothing of the adapter."""
+    """Importing the environments registers all of them with their limits, without mention of the
+    adapter."""
     for name, task in TASKS.items():
         spec = gymnasium.spec(identifier(name))
         assert spec.max_episode_steps == task.episode_steps
@@ -39,7 +40,8 @@ def test_registration_does_without_gymnasium(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.filterwarnings("ignore:.*A Box observation space m")
 def test_the_checker_is_content() -> None:
-    """But for its doubts that observations are unbounded."""
+    """Gymnasium's checker accepts an environment, except for its doubts about unbounded
+    observations."""
     env: Any = gymnasium.make(identifier("cartpole"), max_episode_steps=LIMIT)
     check_env(env.unwrapped)
     env.reset(seed=0)
@@ -61,11 +63,11 @@ def test_spaces_of_the_batch(vector: Any) -> None:
 
 
 def test_seeds(vector: Any) -> None:
-    first, again, other = (vector.reset(seed=seed)[0] for seed in (3, 3, 4))
+    first, again, different = (vector.reset(seed=seed)[0] for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
-    assert np.abs(first - other).min() > 0
+    assert np.abs(first - different).min() > 0
     later = vector.reset()[0]
-    assert np.abs(other - later).min() > 0
+    assert np.abs(different - later).min() > 0
     assert np.abs(first[0] - first[1]).min() > 0
 
 
@@ -109,7 +111,7 @@ def test_settings_go_through() -> None:
 
 
 def test_frames(vector: Any) -> None:
-    """Of one copy and of many, as gymnasium asks for them; what moves is seen to."""
+    """Frames of each copy are rendered as gymnasium asks for them, and follow what moves."""
     assert vector.render() is None
     both: Any = gymnasium.make_vec(identifier("cartpole"), num_envs=2, render_mode="rgb_array")
     both.reset(seed=1)

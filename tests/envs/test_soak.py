@@ -1,4 +1,4 @@
-"""Every environment under random actions, for some thousand steps."""
+"""Check every environment under random actions, for some thousand steps."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from jaxccp.envs import TASKS, EnvState, make, observation_spec
 
 COPIES, STEPS = 16, 150
 OFTEN = ("ant",)
-"""The others are left to long runs."""
+"""Environments of every run; the others are left to long runs."""
 
 
 @pytest.mark.parametrize(
@@ -18,20 +18,21 @@ OFTEN = ("ant",)
     [name if name in OFTEN else pytest.param(name, marks=pytest.mark.long) for name in TASKS],
 )
 def test_random_play_stays_sound(name: str) -> None:
-    """Finite, solved, without contacts left out, and never two ends in a row."""
+    """Random play stays finite, solved and within the contact capacity, and no copy ends twice in a
+    row."""
     env: Any = make(name, episode_steps=120)
     low, high = env.action_spec.low, env.action_spec.high
 
-    def one(state: EnvState, key: jax.Array) -> tuple[EnvState, EnvState]:
+    def advance(state: EnvState, key: jax.Array) -> tuple[EnvState, EnvState]:
         drawn = jax.random.uniform(key, (COPIES, *low.shape), low.dtype)
         state = jax.vmap(env.step)(state, low + (high - low) * drawn)
-        told = {"physics": None, "key": None, "info": state.info["steps"]}
-        return state, EnvState(**{**vars(state), **told})
+        reduced = {"physics": None, "key": None, "info": state.info["steps"]}
+        return state, EnvState(**{**vars(state), **reduced})
 
     @jax.jit
     def play(key: jax.Array) -> tuple[EnvState, EnvState]:
         start = jax.vmap(env.reset)(jax.random.split(key, COPIES))
-        return start, jax.lax.scan(one, start, jax.random.split(key, STEPS))[1]
+        return start, jax.lax.scan(advance, start, jax.random.split(key, STEPS))[1]
 
     start, path = play(jax.random.key(1))
     assert start.obs.shape == (COPIES, *observation_spec(env).shape)
@@ -48,5 +49,5 @@ def test_random_play_stays_sound(name: str) -> None:
     assert path.done.any(axis=0).all()
     assert (path.info[path.done] == 0).all() and (path.info[~path.done] > 0).all()  # type: ignore[index]
     assert not (path.done[1:] & path.done[:-1]).any()
-    moved = jnp.abs(path.obs - path.final_obs).max(axis=-1) > 0
-    assert (moved == path.done).all()
+    restarted = jnp.abs(path.obs - path.final_obs).max(axis=-1) > 0
+    assert (restarted == path.done).all()

@@ -1,4 +1,4 @@
-"""Trainers of other packages, for a few updates."""
+"""Check trainers of other packages, for a few updates."""
 
 # What flax makes of a class, the checker cannot see; and the package may be absent.
 # pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false
@@ -17,7 +17,7 @@ from jaxccp import envs
 
 @pytest.fixture
 def single() -> Any:
-    """Those trainers are written for single precision."""
+    """Switch to single precision, for which those trainers are written."""
     with jax.enable_x64(False):
         yield
 
@@ -37,7 +37,7 @@ def test_ppo_of_brax(single: None) -> None:
     from jaxccp.envs.adapters.brax import BraxEnv, randomization_fn
 
     env = BraxEnv("cartpole")
-    seen: list[dict[str, Any]] = []
+    reports: list[dict[str, Any]] = []
     sizes = (8,)
     _, parameters, last = ppo.train(
         environment=env,
@@ -52,12 +52,12 @@ def test_ppo_of_brax(single: None) -> None:
         num_eval_envs=2,
         normalize_observations=True,
         randomization_fn=randomization_fn(env.env, envs.randomisation(mass=(0.5, 2.0))),
-        network_factory=lambda *given, **more: networks.make_ppo_networks(
-            *given, **more, policy_hidden_layer_sizes=sizes, value_hidden_layer_sizes=sizes
+        network_factory=lambda *args, **kwargs: networks.make_ppo_networks(
+            *args, **kwargs, policy_hidden_layer_sizes=sizes, value_hidden_layer_sizes=sizes
         ),
-        progress_fn=lambda step, metrics: seen.append(metrics),
+        progress_fn=lambda step, metrics: reports.append(metrics),
     )
-    assert len(seen) == 2
+    assert len(reports) == 2
     assert last["eval/avg_episode_length"] == 6
     assert 0 < last["eval/episode_reward"] < 6
     assert last["eval/episode_unsolved"] == last["eval/episode_non_finite"] == 0
@@ -85,10 +85,10 @@ def test_ppo_of_rejax(single: None) -> None:
     before = algo.init_state(jax.random.PRNGKey(0))
     trained, steps = jax.jit(algo.train)(train_state=before)
     assert steps == trained.global_step == 32
-    moved = jax.tree.map(
+    changes = jax.tree.map(
         lambda a, b: np.abs(a - b).max(), before.actor_ts.params, trained.actor_ts.params
     )
-    assert all(0 < most < 1 for most in jax.tree.leaves(moved))
+    assert all(0 < most < 1 for most in jax.tree.leaves(changes))
 
 
 def test_gymnax(single: None) -> None:
@@ -106,11 +106,11 @@ def test_gymnax(single: None) -> None:
         obs, state, reward, terminated, truncated, info = env.step(
             jax.random.key(count), state, jnp.ones(1), params
         )
-        own = step(before.env, jnp.ones(1))
-        np.testing.assert_allclose(info["final_observation"], own.obs, atol=1e-6)
-        assert reward == pytest.approx(float(own.reward), abs=1e-6)
+        expected = step(before.env, jnp.ones(1))
+        np.testing.assert_allclose(info["final_observation"], expected.obs, atol=1e-6)
+        assert reward == pytest.approx(float(expected.reward), abs=1e-6)
         assert not terminated and truncated == (count == 3)
-        fresh = np.abs(obs - own.obs).max() > 0.01
+        fresh = np.abs(obs - expected.obs).max() > 0.01
         assert fresh == (count == 3) and state.time == count % 3
 
 

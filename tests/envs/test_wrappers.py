@@ -1,4 +1,4 @@
-"""Wrappers around an environment whose every answer is known."""
+"""Check wrappers around an environment whose every output is known."""
 
 from typing import Any
 
@@ -22,7 +22,13 @@ from tests.envs.counter import Counter
 
 
 def played(env: Env, actions: list[float], seed: int = 0) -> list[EnvState]:
-    """The start and the state after each action."""
+    """Return the start and the state after each action.
+
+    Args:
+        env: the environment.
+        actions: the actions, one per step.
+        seed: seed of the key for the start.
+    """
     key = jax.random.key(seed)
     states = [env.reset(key if isinstance(env, AutoReset) else jax.random.fold_in(key, 0))]
     for action in actions:
@@ -63,17 +69,17 @@ def test_every_episode_is_drawn_afresh() -> None:
 
 
 def test_episodes_do_not_depend_on_what_else_is_in_the_batch() -> None:
-    """Copies that end often have others draw new starts with them; each has its own all the same,
-    also where it ends in every step."""
+    """Each copy draws its own starts, also where it ends in every step, although copies that end
+    often make others draw with them."""
     env, keys = AutoReset(Counter()), jax.random.split(jax.random.key(0), 3)
     ends = jnp.array([[1, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 0], [1, 1, 1, 1, 1, 1]]) * 200.0
 
     def play(key: jax.Array, ends: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def one(state: EnvState, add: jax.Array) -> tuple[EnvState, tuple]:
+        def advance(state: EnvState, add: jax.Array) -> tuple[EnvState, tuple]:
             state = env.step(state, add[None])
             return state, (state.obs[0], state.done)
 
-        return jax.lax.scan(one, env.reset(key), ends)[1]
+        return jax.lax.scan(advance, env.reset(key), ends)[1]
 
     together, done = jax.vmap(play)(keys, ends)
     np.testing.assert_array_equal(done, ends > 0)
@@ -89,23 +95,23 @@ def test_auto_reset_is_outermost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrapper", "given"),
+    ("wrapper", "count"),
     [(EpisodeLimit, 0), (ActionRepeat, 0), (FrameStack, 0), (ActionDelay, -1), (FrameStack, 2.5)],
 )
-def test_bad_counts_are_refused(wrapper: Any, given: Any) -> None:
+def test_bad_counts_are_refused(wrapper: Any, count: Any) -> None:
     with pytest.raises(ValueError, match=rf"{wrapper.__name__}: \w+ must be a whole number"):
-        wrapper(Counter(), given)
+        wrapper(Counter(), count)
 
 
 def test_repeated_actions_stop_where_the_episode_does() -> None:
     env = ActionRepeat(Counter(), 3)
-    start, after, over = played(env, [10.0, 40.0])
+    start, after, ended = played(env, [10.0, 40.0])
     assert env.ctrl_dt == pytest.approx(0.3)
     assert after.reward == after.metrics["paid"] == 30 and after.metrics["status"] == 1
     np.testing.assert_allclose(after.obs, start.obs + 30)
     # 30, 70, 110: that is over before the third time.
-    assert over.reward == 80 and bool(over.terminated)
-    np.testing.assert_allclose(over.final_obs, start.obs + 110)
+    assert ended.reward == 80 and bool(ended.terminated)
+    np.testing.assert_allclose(ended.final_obs, start.obs + 110)
 
 
 def test_frames_are_stacked_oldest_first() -> None:

@@ -1,4 +1,4 @@
-"""The training experiment: SHAC's gradient, its targets, and going on from a checkpoint."""
+"""Check the training experiment: SHAC's gradient, its targets, and resuming from a checkpoint."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,7 +37,8 @@ def update(algorithm: Algorithm) -> Callable:
 
 @pytest.fixture(scope="module")
 def learner(algorithm: Algorithm, update: Callable) -> Learner:
-    """After one update, so that the critic and what is observed are no longer as they came."""
+    """Return the learner after one update, so that critic and statistics of observations differ
+    from their initial values."""
     return update(jax.jit(algorithm.init)(jax.random.key(0)))[0]
 
 
@@ -61,7 +62,7 @@ def test_gradient_is_that_of_the_loss(algorithm: Algorithm, update: Callable, le
             )
             for sign in (1, -1)
         ]
-        above, below = (float(update(each)[1]["loss"]) for each in shifted)
+        above, below = (float(update(candidate)[1]["loss"]) for candidate in shifted)
         assert below < metrics["loss"] < above
         assert (above - below) / (2 * times) == pytest.approx(float(norm), rel=1e-4)
 
@@ -80,8 +81,10 @@ def test_goes_on_from_a_checkpoint(
         for name, value in metrics.items():
             assert value == again[name], name
     assert learner.updates == 3
-    for one, other in zip(jax.tree.leaves(learner), jax.tree.leaves(restored), strict=True):
-        np.testing.assert_array_equal(_plain(one), _plain(other))
+    for leaf, restored_leaf in zip(
+        jax.tree.leaves(learner), jax.tree.leaves(restored), strict=True
+    ):
+        np.testing.assert_array_equal(_plain(leaf), _plain(restored_leaf))
 
 
 def _plain(leaf: Any) -> np.ndarray:
@@ -90,8 +93,9 @@ def _plain(leaf: Any) -> np.ndarray:
 
 
 def test_returns() -> None:
-    """γ = 0.99, λ = 0.95; the first copy ends in the second of three steps, the other one never."""
-    seen = {
+    """Returns have their exact values for γ = 0.99, λ = 0.95, where the first copy ends in the
+    second of three steps and the other one never."""
+    path = {
         "reward": jnp.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]),
         "ahead": jnp.array([[10.0, 10.0], [0.0, 20.0], [30.0, 30.0]]),
         "done": jnp.array([[False, False], [True, False], [False, False]]),
@@ -103,12 +107,12 @@ def test_returns() -> None:
         [2.0, second],
         [33.0, 33.0],
     ]
-    np.testing.assert_allclose(returns(SETTINGS, seen), expected, rtol=1e-12)
+    np.testing.assert_allclose(returns(SETTINGS, path), expected, rtol=1e-12)
 
 
 def test_slopes_of_copies_are_bounded() -> None:
-    """Of each by itself; the state has keys and counts, too."""
-    given = {"x": jnp.ones((3, 2)), "y": jnp.ones(3), "steps": jnp.arange(3)}
+    """The gradient of each copy is bounded by itself, in a state that also has keys and counts."""
+    inputs = {"x": jnp.ones((3, 2)), "y": jnp.ones(3), "steps": jnp.arange(3)}
     weights = jnp.array([1.0, 100.0, jnp.inf])
 
     def total(state: dict) -> jax.Array:
@@ -117,18 +121,18 @@ def test_slopes_of_copies_are_bounded() -> None:
             weights * state["y"]
         )
 
-    slope = jax.grad(total, allow_int=True)(given)
+    slope = jax.grad(total, allow_int=True)(inputs)
     np.testing.assert_allclose(slope["x"], [[1, 2], [2, 4], [0, 0]], rtol=1e-12)
     np.testing.assert_allclose(slope["y"], [2, 4, 0], rtol=1e-12)
 
 
 def test_moments() -> None:
-    given = jax.random.normal(jax.random.key(0), (3, 50, 2)) * jnp.array([1.0, 5.0]) + 3
-    found = Moments.of(2)
-    for batch in given:
-        found = found.seen(batch)
-    np.testing.assert_allclose(found.mean, given.reshape(-1, 2).mean(0), rtol=1e-5)
-    np.testing.assert_allclose(found.variance, given.reshape(-1, 2).var(0), rtol=1e-5)
+    batches = jax.random.normal(jax.random.key(0), (3, 50, 2)) * jnp.array([1.0, 5.0]) + 3
+    moments = Moments.of(2)
+    for batch in batches:
+        moments = moments.seen(batch)
+    np.testing.assert_allclose(moments.mean, batches.reshape(-1, 2).mean(0), rtol=1e-5)
+    np.testing.assert_allclose(moments.variance, batches.reshape(-1, 2).var(0), rtol=1e-5)
 
 
 def test_policies_are_files(tmp_path: Path) -> None:

@@ -14,17 +14,17 @@ from jaxccp.model import Family, FamilyState
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Chain(Family):
-    """n point masses; each is a frame that does not turn. Springs and dampers are implicit."""
+    """A chain of n point masses, whose frames do not rotate; springs and dampers are implicit."""
 
     position: Float[Array, "n 3"]
-    """Where it begins at rest [m]."""
+    """Positions at the start, at rest [m]."""
     mass: Float[Array, " n"]
     stiffness: Float[Array, ""]
-    """[N/m]"""
+    """Stiffness of a spring [N/m]."""
     damping: Float[Array, ""]
-    """[N s/m]"""
+    """Damping of a spring [N s/m]."""
     length: Float[Array, ""]
-    """Of a spring without force [m]."""
+    """Length of a spring without force [m]."""
 
     @property
     def frames(self):
@@ -41,12 +41,12 @@ class Chain(Family):
         return jnp.pad(unit, ((0, 0), (0, 0), (0, 3)))
 
     def _springs(self, q):
-        """Stretches, and how each changes with q."""
+        """Return the stretch of each spring, and its derivative in q."""
         away = jnp.diff(q.reshape(-1, 3), axis=0)
         direction = safe.normalize(away, jnp.eye(3)[0])
-        here = np.arange(self.frames - 1)
+        index = np.arange(self.frames - 1)
         rows = jnp.zeros((self.frames - 1, self.frames, 3))
-        rows = rows.at[here, here].set(-direction).at[here, here + 1].set(direction)
+        rows = rows.at[index, index].set(-direction).at[index, index + 1].set(direction)
         return safe.norm(away) - self.length, rows.reshape(self.frames - 1, -1)
 
     def mass_matrix(self, q, h):

@@ -1,5 +1,7 @@
-"""A family that is neither rigid nor a tree: it moves, touches, is jointed, differentiated and
-batched as bodies are."""
+"""Test a family that is neither rigid nor a tree.
+
+It moves, touches, is jointed, differentiated and batched as bodies are.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -42,7 +44,7 @@ def chain(start, n: int, step=(0.0, 0.0, 0.1), stiffness=400.0, damping=0.0) -> 
 
 
 def test_a_free_spring_swings_as_it_should():
-    """Two masses m on a spring k: stretch cos(ω t), ω² = 2k/m, to first order in h."""
+    """Two masses m on a spring k stretch by cos(ω t), ω² = 2k/m, to first order in h."""
     two = chain((0, 0, 1), 2, stiffness=40.0)
     two = replace(two, position=two.position.at[1, 2].add(0.02))
     builder = ModelBuilder(gravity=(0, 0, -9.81))
@@ -62,27 +64,30 @@ def test_a_free_spring_swings_as_it_should():
 
 
 def test_it_falls_on_a_box_as_rigid_bodies_on_springs_do():
-    """The same masses as rigid bodies between springs of :class:`jaxccp.TendonPath`: contacts
-    without friction push through their centres, and the two have the same equations."""
+    """A chain falls as rigid bodies of the same masses between springs do.
+
+    The springs are :class:`jaxccp.TendonPath`. Contacts without friction push through their
+    centres, so that the two have the same equations.
+    """
     smooth, start, n = Material(friction=0.0), (0.03, 0.0, 0.35), 3
     ends = []
     for rigid in (False, True):
         builder = ModelBuilder()
         builder.add_shape(0, Plane(), material=smooth)
         builder.add_solid(Box((0.15, 0.15, 0.1)), 2.0, smooth, position=(0, 0, 0.1))
-        given = chain(start, n, (0.01, 0.0, 0.1), damping=2.0)
+        masses = chain(start, n, (0.01, 0.0, 0.1), damping=2.0)
         if rigid:
-            bodies = [builder.add_body(0.2, (1e-4,) * 3, at) for at in np.asarray(given.position)]
-            for one, other in pairwise(bodies):
+            bodies = [builder.add_body(0.2, (1e-4,) * 3, at) for at in np.asarray(masses.position)]
+            for first, second in pairwise(bodies):
                 spring = TendonPath(
-                    [(one, (0, 0, 0)), (other, (0, 0, 0))],
+                    [(first, (0, 0, 0)), (second, (0, 0, 0))],
                     stiffness=400.0,
                     damping=2.0,
-                    rest=float(given.length),
+                    rest=float(masses.length),
                 )
                 builder.add_tendon(spring)
         else:
-            bodies = builder.add_family(given)
+            bodies = builder.add_family(masses)
         for body in bodies:
             builder.add_shape(body, Sphere(0.03), material=smooth)
         model, state = builder.build(max_contacts=8)
@@ -96,8 +101,10 @@ def test_it_falls_on_a_box_as_rigid_bodies_on_springs_do():
 
 @pytest.fixture(scope="module")
 def swing():
-    """How a chain swings that hangs from the tip of a hinged arm, its last mass dragging over a box
-    that lies on the ground: a function of a stiffness and of the arm's spin."""
+    """Return the motion of a chain on a hinged arm as a function of a stiffness and the arm's spin.
+
+    The chain hangs from the arm's tip, and its last mass drags over a box that lies on the ground.
+    """
     builder, rough = ModelBuilder(), Material(friction=0.5)
     builder.add_shape(0, Plane(), material=rough)
     builder.add_solid(Box((0.5, 0.15, 0.1)), 2.0, rough, position=(0, 0, 0.1), name="box")
@@ -132,8 +139,8 @@ def test_it_hangs_on_a_tree_and_is_differentiated(swing):
     step, count = 1e-5, len(INPUTS)
     both = jax.jit(jax.vmap(partial(jax.jvp, swing)))
     ways = np.concatenate([np.zeros((count, count)), np.eye(count), -np.eye(count)])
-    along = np.tile(np.eye(count) * INPUTS, (3, 1))
-    (ends, energies, opened), (slopes, _, _) = both((INPUTS * (1 + step * ways),), (along,))
+    tangents = np.tile(np.eye(count) * INPUTS, (3, 1))
+    (ends, energies, opened), (slopes, _, _) = both((INPUTS * (1 + step * ways),), (tangents,))
     slope = slopes[:count]
     assert np.all(np.diff(energies[0]) < 1e-9) and energies[0, -1] < energies[0, 0] - 0.01
     assert np.abs(opened[0]).max() < 1e-4

@@ -1,4 +1,4 @@
-"""Elements with assumed and enhanced strains against mechanics."""
+"""Test elements with assumed and enhanced strains against mechanics."""
 
 import jax
 import jax.numpy as jnp
@@ -17,12 +17,12 @@ MODULI = isotropic(YOUNG, POISSON)[None]
 
 
 def crooked(name: str) -> ContinuumElements:
-    """One element of a reference that is no box."""
+    """Return one element whose reference is no box."""
     shape = SHAPES[name]
     places = np.array(shape.nodes, float)
-    moved = 0.5 * places + 0.08 * np.sin(3 * np.arange(places.size).reshape(places.shape))
+    displaced = 0.5 * places + 0.08 * np.sin(3 * np.arange(places.size).reshape(places.shape))
     reference = np.zeros((shape.count, 3))
-    reference[:: len(shape.derivatives)] = moved
+    reference[:: len(shape.derivatives)] = displaced
     reference[shape.orders[:, 2] == 1] = [0.1, -0.1, 1.0]
     numbers = jnp.ones(()), jnp.zeros(())
     return ContinuumElements(
@@ -32,8 +32,10 @@ def crooked(name: str) -> ContinuumElements:
 
 @pytest.mark.parametrize("name", ENHANCED)
 def test_a_linear_field_stores_what_hookes_law_says(name: str) -> None:
-    """Patch test on a crooked element, with Green's strains of any size, and none of a rotation:
-    enhanced strains do no work against a stress that is the same everywhere."""
+    """A crooked element passes the patch test at Green's strains of any size, and at a rotation.
+
+    Enhanced strains do no work against a stress that is the same everywhere.
+    """
     elements = crooked(name)
     points = elements.points()
     gradient = jnp.eye(3) + 0.1 * jax.random.normal(jax.random.key(0), (3, 3))
@@ -42,32 +44,34 @@ def test_a_linear_field_stores_what_hookes_law_says(name: str) -> None:
     density = shear * jnp.sum(strain**2) + 0.5 * lame * jnp.trace(strain) ** 2
     stored = jax.jit(energies)(points, elements.reference @ gradient.T)[0]
     np.testing.assert_allclose(stored, density * jnp.sum(elements.volumes()), rtol=1e-10)
-    turn = quaternion.to_matrix(quaternion.normalize(jnp.array([0.3, 0.5, -0.6, 0.2])))
-    assert energies(points, elements.reference @ turn.T)[0] < 1e-20 * stored
+    rotation = quaternion.to_matrix(quaternion.normalize(jnp.array([0.3, 0.5, -0.6, 0.2])))
+    assert energies(points, elements.reference @ rotation.T)[0] < 1e-20 * stored
 
 
 @pytest.mark.parametrize("name", ENHANCED)
 def test_forces_and_stiffness_are_slopes_of_the_energy(name: str) -> None:
-    """By central differences of the energy and of the forces, in a strained place."""
+    """Forces and stiffness of a strained element agree with differences of energy and forces."""
     elements = crooked(name)
     points = elements.points()
-    one, way = jax.random.normal(jax.random.key(1), (2, *elements.reference.shape))
-    x, step = elements.reference + 0.05 * one, 1e-6
+    strain, direction = jax.random.normal(jax.random.key(1), (2, *elements.reference.shape))
+    x, step = elements.reference + 0.05 * strain, 1e-6
     force = jax.jit(lambda x: elastic_forces(points, x))
-    ahead, behind = x + step * way, x - step * way
+    ahead, behind = x + step * direction, x - step * direction
     work = (energies(points, behind) - energies(points, ahead)) / (2 * step)
-    np.testing.assert_allclose(jnp.sum(force(x) * way), work[0], rtol=1e-7)
+    np.testing.assert_allclose(jnp.sum(force(x) * direction), work[0], rtol=1e-7)
     stiffness = points.law.at(x[:, None], "stiffness")[0, 0] * points.weights[0, 0]
-    pushed = (force(behind) - force(ahead))[0] / (2 * step)
-    found = jnp.einsum("kcld,ld->kc", stiffness, way[0])
-    np.testing.assert_allclose(found, pushed, atol=1e-7 * np.abs(pushed).max())
+    expected = (force(behind) - force(ahead))[0] / (2 * step)
+    product = jnp.einsum("kcld,ld->kc", stiffness, direction[0])
+    np.testing.assert_allclose(product, expected, atol=1e-7 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", ENHANCED)
 def test_thin_cantilevers_bend_as_beams_do(name: str) -> None:
-    """F L³ / (3 E I) within 2 % at a thickness of a fiftieth of the elements' length; without the
-    enhanced strains bricks are four hundred times too stiff."""
-    length, width, thick, push = 1.0, 0.1, 0.002, 1e-3
+    """A cantilever bends by F L³ / (3 E I) within 2 % at a fiftieth of the elements' length thick.
+
+    Without the enhanced strains bricks are four hundred times too stiff.
+    """
+    length, width, thick, force = 1.0, 0.1, 0.002, 1e-3
     made = box(
         SHAPES[name],
         jnp.array([length, width, thick]),
@@ -77,9 +81,9 @@ def test_thin_cantilevers_bend_as_beams_do(name: str) -> None:
         clamped=("x0",),
     )
     tip = made.layout.frames[made.position[made.layout.frames, 0] > 0.999 * length]
-    load = jnp.zeros_like(made.position).at[tip, 2].set(push / len(tip))
+    load = jnp.zeros_like(made.position).at[tip, 2].set(force / len(tip))
     q = made.start().q
     stiffness, flat = jax.jit(made.stiffness)(q), load.reshape(-1)[made.layout.free]
-    moved = made.rates(jnp.linalg.solve(stiffness, flat))[tip, 2]
-    beam = push * length**3 / (3 * YOUNG * width * thick**3 / 12)
-    np.testing.assert_allclose(moved, beam, rtol=2e-2)
+    deflection = made.rates(jnp.linalg.solve(stiffness, flat))[tip, 2]
+    beam = force * length**3 / (3 * YOUNG * width * thick**3 / 12)
+    np.testing.assert_allclose(deflection, beam, rtol=2e-2)

@@ -1,4 +1,4 @@
-"""Flexible bodies that move: against a record, against mechanics, on obstacles, differentiated."""
+"""Test moving flexible bodies: a record, mechanics, obstacles and derivatives."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ STEPPER = EulerImplicitLinearized(1e-4)
 
 
 def swinging(data) -> NodalFamily:
-    """The cable of the record."""
+    """Return the cable of the record."""
     keys = {"area": "area", "second_moment": "second_moment", "young": "young_modulus"}
     keys |= {"density": "density", "retardation": "damping_alpha"}
     numbers: dict[str, Any] = {name: float(data[key]) for name, key in keys.items()}
@@ -37,61 +37,68 @@ def swinging(data) -> NodalFamily:
 
 
 def test_the_cable_pendulum_follows_its_record(shared_data):
-    """The first 0.2 s of the record, made with the same integrator; the whole is in
-    experiments/flexible."""
+    """The cable follows the first 0.2 s of a record that was made with the same integrator.
+
+    The whole record is in experiments/flexible.
+    """
     data = np.load(shared_data / "multibody/fea/ancf_cable_pendulum.npz")
     builder = ModelBuilder(gravity=data["gravity"])
     builder.add_family(swinging(data), "cable")
     model, state = builder.build()
     _final, path = rollout(model, state, STEPPER, 2000)
     step = np.round(data["time"] / 1e-4).astype(int)
-    known = (step > 0) & (step <= 2000)
-    at = path.state.position[step[known] - 1]
-    assert known.sum() > 200
-    np.testing.assert_allclose(at[:, 3, 1], data["mid_y"][known], atol=1e-6)
-    np.testing.assert_allclose(at[:, 5, 0], data["tip_x"][known], atol=1e-6)
-    np.testing.assert_allclose(at[:, 5, 2], data["tip_z"][known], atol=1e-6)
-    slope = path.state.families[0].q[step[known] - 1, :3]
-    np.testing.assert_allclose(slope, data["root_slope"][known], atol=2e-5)
+    recorded = (step > 0) & (step <= 2000)
+    at = path.state.position[step[recorded] - 1]
+    assert recorded.sum() > 200
+    np.testing.assert_allclose(at[:, 3, 1], data["mid_y"][recorded], atol=1e-6)
+    np.testing.assert_allclose(at[:, 5, 0], data["tip_x"][recorded], atol=1e-6)
+    np.testing.assert_allclose(at[:, 5, 2], data["tip_z"][recorded], atol=1e-6)
+    slope = path.state.families[0].q[step[recorded] - 1, :3]
+    np.testing.assert_allclose(slope, data["root_slope"][recorded], atol=2e-5)
     assert not np.any(path.report.inverted)
 
 
 @pytest.mark.slow
 def test_youngs_modulus_is_found_from_the_record(shared_data):
-    """Of another program's cable, by Gauss and Newton from two thirds of it, in the first 0.1 s."""
+    """The method of Gauss and Newton recovers Young's modulus of another program's cable.
+
+    It starts from two thirds of it, and uses the first 0.1 s.
+    """
     data = np.load(shared_data / "multibody/fea/ancf_cable_pendulum.npz")
     builder = ModelBuilder(gravity=data["gravity"])
     builder.add_family(swinging(data), "cable")
     model, state = builder.build()
     step = np.round(data["time"] / 1e-4).astype(int)
-    known = (step > 0) & (step <= 1000)
-    recorded = np.stack([data[key][known] for key in ("mid_y", "tip_x", "tip_z")], axis=1)
+    used = (step > 0) & (step <= 1000)
+    recorded = np.stack([data[key][used] for key in ("mid_y", "tip_x", "tip_z")], axis=1)
 
     def path(logarithm):
         (cable,) = model.families
         assert isinstance(cable, NodalFamily) and isinstance(cable.elements, CableElements)
         elements = replace(cable.elements, young=jnp.exp(logarithm))
-        other = replace(model, families=(replace(cable, elements=elements),))
-        at = rollout(other, state, STEPPER, 1000)[1].state.position[step[known] - 1]
+        changed = replace(model, families=(replace(cable, elements=elements),))
+        at = rollout(changed, state, STEPPER, 1000)[1].state.position[step[used] - 1]
         return jnp.stack([at[:, 3, 1], at[:, 5, 0], at[:, 5, 2]], axis=1)
 
-    moved = jax.jit(lambda at: jax.jvp(path, (at,), (jnp.ones(()),)))
+    path_and_slope = jax.jit(lambda at: jax.jvp(path, (at,), (jnp.ones(()),)))
     logarithm = jnp.log(float(data["young_modulus"]) * 2 / 3)
     for _ in range(5):
-        at, slope = moved(logarithm)
+        at, slope = path_and_slope(logarithm)
         logarithm = logarithm + jnp.sum(slope * (recorded - at)) / jnp.sum(slope * slope)
     np.testing.assert_allclose(jnp.exp(logarithm), data["young_modulus"], rtol=1e-4)
 
 
 @pytest.fixture(scope="module")
-def over_a_peg():
-    """A cable that has fallen over a fixed peg and hangs: 16 elements, balls of its own radius at
-    its nodes."""
+def cable_on_peg():
+    """Return a cable that has fallen over a fixed peg and hangs.
+
+    It has 16 elements, and balls of its own radius at its nodes.
+    """
     builder = ModelBuilder()
     rough, radius, count = Material(friction=0.6), 0.004, 16
     peg = builder.add_fixed((0, 0, 0.25))
-    turn = (np.sqrt(0.5), np.sqrt(0.5), 0, 0)
-    builder.add_shape(peg, Capsule(0.03, 0.2), quaternion=turn, material=rough)
+    rotation = (np.sqrt(0.5), np.sqrt(0.5), 0, 0)
+    builder.add_shape(peg, Capsule(0.03, 0.2), quaternion=rotation, material=rough)
     nodes = np.linspace([-0.2, 0, 0.29], [0.2, 0, 0.29], count + 1)
     for body in builder.add_cable(nodes, radius, 2e6, 1100.0, 0.3, name="rope"):
         builder.add_shape(body, Sphere(radius), material=rough)
@@ -101,8 +108,8 @@ def over_a_peg():
     return model, final, path
 
 
-def test_a_cable_hangs_over_a_peg_by_hard_contacts(over_a_peg):
-    model, final, path = over_a_peg
+def test_a_cable_hangs_over_a_peg_by_hard_contacts(cable_on_peg):
+    model, final, path = cable_on_peg
     gap = jnp.linalg.norm(final.position[2:, ::2] - jnp.array([0, 0.25]), axis=1) - 0.034
     assert gap.min() > -1e-6
     assert np.abs(final.velocity).max() < 1e-3
@@ -117,7 +124,7 @@ def test_a_cable_hangs_over_a_peg_by_hard_contacts(over_a_peg):
 
 
 def test_a_weight_on_a_joint_at_the_end_stretches_a_cable():
-    """E A ε s = m g with ε = ½ (s² − 1); the cable itself weighs next to nothing."""
+    """The stretch s satisfies E A ε s = m g, ε = ½ (s² − 1); the cable weighs next to nothing."""
     builder, radius, young = ModelBuilder(), 0.002, 1e7
     nodes = builder.add_cable(
         np.linspace([0, 0, 0], [0, 0, -0.5], 3), radius, young, 1.0, 0.05, pinned=[0]
@@ -126,8 +133,8 @@ def test_a_weight_on_a_joint_at_the_end_stretches_a_cable():
     builder.add_joint(Spherical(), nodes[-1], bob, anchor=(0, 0, -0.5))
     model, state = builder.build()
     final, path = rollout(model, state, EulerImplicitLinearized(5e-3), 300)
-    force, stiff = 0.5 * 9.81, young * np.pi * radius**2
-    stretch = np.roots([0.5, 0.0, -0.5, -force / stiff]).real.max()
+    force, stiffness = 0.5 * 9.81, young * np.pi * radius**2
+    stretch = np.roots([0.5, 0.0, -0.5, -force / stiffness]).real.max()
     np.testing.assert_allclose(final.position[bob, 2], -0.5 * stretch - 0.03, atol=2e-6)
     np.testing.assert_allclose(path.report.reactions[-1, 0, :3], (0, 0, force), atol=1e-6)
 
@@ -137,7 +144,7 @@ INPUTS = {"young": 1.6e6, "retardation": 2e-3, "area": 2.5e-5, "reach": 1.0, "lo
 
 @pytest.fixture(scope="module")
 def motion():
-    """Where a cable's nodes are while it swings, as a function of all of :data:`INPUTS`."""
+    """Return the path of a cable's nodes while it swings as a function of all :data:`INPUTS`."""
     builder = ModelBuilder(gravity=(0, -9.8, 0))
     builder.add_cable(np.linspace([0, 0, 0], [1, 0, 0], 4), 0.003, 1.6e6, 320.0, pinned=(0,))
     model, state = builder.build()
@@ -157,10 +164,13 @@ def motion():
 
 
 def test_derivatives_of_a_motion_are_central_differences(motion):
-    """With respect to modulus, damping, section, length and load, all at once as a batch."""
+    """Derivatives in all inputs, in one batch, agree with central differences.
+
+    The inputs are modulus, damping, section, length and load.
+    """
     inputs, step = jnp.array(list(INPUTS.values())), 1e-5
     scale = jnp.diag(inputs)
-    both = jax.jit(jax.vmap(lambda at, way: jax.jvp(motion, (at,), (way,))))
+    both = jax.jit(jax.vmap(lambda at, direction: jax.jvp(motion, (at,), (direction,))))
     away = step * jnp.concatenate([0 * scale, scale, -scale])
     ends, slopes = both(inputs + away, jnp.tile(scale, (3, 1)))
     central = (ends[5:10] - ends[10:]) / (2 * step)
@@ -170,16 +180,17 @@ def test_derivatives_of_a_motion_are_central_differences(motion):
 
 
 def test_youngs_modulus_is_found_from_a_motion(motion):
-    """Gauss and Newton's method on its logarithm, from a third too soft."""
+    """The method of Gauss and Newton recovers the logarithm of the modulus, from a third too
+    soft."""
     truth = jnp.array(list(INPUTS.values()))
-    seen = jax.jit(motion)(truth)
+    measured = jax.jit(motion)(truth)
 
     @jax.jit
     def improved(log_young):
-        def missed(at):
-            return motion(truth.at[0].set(jnp.exp(at))) - seen
+        def residual(at):
+            return motion(truth.at[0].set(jnp.exp(at))) - measured
 
-        error, slope = jax.jvp(missed, (log_young,), (jnp.ones(()),))
+        error, slope = jax.jvp(residual, (log_young,), (jnp.ones(()),))
         return log_young - jnp.vdot(slope, error) / jnp.vdot(slope, slope)
 
     guess = jnp.log(truth[0] / 1.5)

@@ -1,4 +1,4 @@
-"""Membranes and nets of springs: stresses and forces in closed form, and what is refused."""
+"""Test membranes and nets of springs: stresses and forces in closed form, and what is refused."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ STILL = jnp.zeros(3)
 
 
 def sheet(**changed):
-    """A square of four unequal triangles about a point, in a plane of its own."""
+    """Return a square of four unequal triangles about a point, in a skew plane."""
     flat = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.4, 0.55]])
     axes = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     numbers = {
@@ -29,7 +29,7 @@ def sheet(**changed):
 
 
 def test_a_sheet_in_even_strain():
-    """Inner nodes feel nothing, and an edge the stress of plane stress times its section."""
+    """Inner nodes are free of force; an edge has the force of plane stress times its section."""
     family, axes = sheet()
     a, b = 1.1, 1.05
     stretch = np.diag([a, b, 1.0])
@@ -39,9 +39,9 @@ def test_a_sheet_in_even_strain():
     np.testing.assert_allclose(force[4], 0.0, atol=1e-13 * np.abs(force).max())
     strain = 0.5 * (np.array([a, b]) ** 2 - 1)
     second = YOUNG / (1 - POISSON**2) * (strain + POISSON * strain[::-1])
-    along = 0.2 * THICKNESS * np.array([a, b]) * second
-    np.testing.assert_allclose((force[[0, 3]] @ axes.T).sum(axis=0)[0], along[0], rtol=1e-12)
-    np.testing.assert_allclose((force[[0, 1]] @ axes.T).sum(axis=0)[1], along[1], rtol=1e-12)
+    edge_forces = 0.2 * THICKNESS * np.array([a, b]) * second
+    np.testing.assert_allclose((force[[0, 3]] @ axes.T).sum(axis=0)[0], edge_forces[0], rtol=1e-12)
+    np.testing.assert_allclose((force[[0, 1]] @ axes.T).sum(axis=0)[1], edge_forces[1], rtol=1e-12)
     energy = 0.5 * THICKNESS * 0.04 * strain @ second
     np.testing.assert_allclose(family.elastic_energy(q), energy, rtol=1e-12)
     assert not np.asarray(family.inverted(q)).any()
@@ -88,8 +88,8 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_is_no_sheet_is_refused(case):
-    changed, said = BAD[case]
-    with pytest.raises(ValueError, match=f"membrane: .*{said}"):
+    changed, message = BAD[case]
+    with pytest.raises(ValueError, match=f"membrane: .*{message}"):
         sheet(**changed)
 
 

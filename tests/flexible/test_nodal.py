@@ -1,4 +1,4 @@
-"""A body of elements as a family: masses, forces, frames, and what is held."""
+"""Test a body of elements as a family: masses, forces, frames, and fixed coordinates."""
 
 import jax
 import jax.numpy as jnp
@@ -15,16 +15,16 @@ GRAVITY = jnp.array([1.0, -2.0, -9.0])
 
 
 def cable(count: int = 2, clamped: bool = True) -> NodalFamily:
-    """Along a skew line, its first node held."""
+    """Return a cable along a skew line, its first node clamped."""
     axis = np.array([2.0, -1.0, 2.0]) / 3
     nodes = np.arange(count + 1)
     rows = 2 * nodes[:-1, None] + np.arange(4)
-    held = np.zeros((2 * count + 2, 3), bool)
-    held[:2] = clamped
+    fixed = np.zeros((2 * count + 2, 3), bool)
+    fixed[:2] = clamped
     position = np.zeros((2 * count + 2, 3))
     position[::2] = nodes[:, None] * LENGTH / count * axis
     position[1::2] = axis
-    layout = Layout(rows, held, np.arange(len(held)) % 2 == 0, 2 * nodes, ((0, 2 * nodes + 1),))
+    layout = Layout(rows, fixed, np.arange(len(fixed)) % 2 == 0, 2 * nodes, ((0, 2 * nodes + 1),))
     numbers = map(jnp.asarray, (AREA, MOMENT, YOUNG, DENSITY, RETARDATION))
     elements = CableElements(jnp.full(count, LENGTH / count), *numbers)
     start = jnp.asarray(position)
@@ -32,18 +32,18 @@ def cable(count: int = 2, clamped: bool = True) -> NodalFamily:
 
 
 @pytest.fixture(scope="module")
-def moved():
-    """A cable that is bent and stretched, and moves."""
+def deformed():
+    """Return a cable that is bent and stretched, with coordinates and velocities."""
     family = cable()
-    one, other = jax.random.normal(jax.random.key(0), (2, len(family.start().q)))
-    return family, family.start().q + 0.03 * one, other
+    displacement, velocity = jax.random.normal(jax.random.key(0), (2, len(family.start().q)))
+    return family, family.start().q + 0.03 * displacement, velocity
 
 
-def test_forces_are_the_slopes_of_energies(moved):
-    family, q, v = moved
+def test_forces_are_the_slopes_of_energies(deformed):
+    family, q, v = deformed
 
     @jax.jit
-    def found(q):
+    def by_family(q):
         (kinetic, _), force = family.energy(q, v, GRAVITY), family.force(q, GRAVITY)
         return kinetic, force, family.stiffness(q), 0.5 * v @ family.inertia() @ v
 
@@ -52,27 +52,29 @@ def test_forces_are_the_slopes_of_energies(moved):
         potential = jax.grad(lambda at: family.energy(at, v, GRAVITY)[1])(q)
         return -potential, jax.jacfwd(lambda at: -family.force(at, GRAVITY))(q)
 
-    kinetic, force, stiff, by_mass = found(q)
-    expected, stiffness = by_slopes(q)
+    kinetic, force, stiffness, by_mass = by_family(q)
+    expected, expected_stiffness = by_slopes(q)
     np.testing.assert_allclose(force, expected, atol=1e-9)
-    np.testing.assert_allclose(stiff, stiffness, atol=1e-9 * np.abs(stiffness).max())
+    np.testing.assert_allclose(
+        stiffness, expected_stiffness, atol=1e-9 * np.abs(expected_stiffness).max()
+    )
     np.testing.assert_allclose(by_mass, kinetic, rtol=1e-12)
 
 
-def test_a_step_loses_what_it_dissipates_and_conserves_the_rest(moved):
-    """dE/dt of the free motion is minus the dissipated power."""
-    family, q, v = moved
+def test_a_step_loses_what_it_dissipates_and_conserves_the_rest(deformed):
+    """The energy of the free motion changes at minus the dissipated power."""
+    family, q, v = deformed
     h = 1e-9
 
     @jax.jit
-    def found(q):
+    def losses(q):
         matrix = family.mass_matrix(q, h)
         after = jnp.linalg.solve(matrix, family.momentum(q, v, GRAVITY, h))
         before = sum(family.energy(q, v, GRAVITY))
         lost = before - sum(family.energy(family.advance(q, after, h), after, GRAVITY))
         return family.dissipated_power(q, v), lost
 
-    power, lost = found(q)
+    power, lost = losses(q)
     assert power > 1.0
     np.testing.assert_allclose(lost / h, power, rtol=1e-3)
 
@@ -96,28 +98,28 @@ def test_a_column_that_buckles_within_a_step_keeps_a_definite_mass():
     q = family.start().q * 0.7
 
     @jax.jit
-    def found(h):
+    def matrices(h):
         viscous = family.mass_matrix(q, 1e-9) - family.inertia()
         plain = family.inertia() + h * viscous / 1e-9 + h * h * family.stiffness(q)
         return family.mass_matrix(q, h), plain
 
     for h, exact in ((1e-4, True), (0.3, False)):
-        matrix, plain = jax.device_get(found(h))
+        matrix, plain = jax.device_get(matrices(h))
         assert np.linalg.eigvalsh(matrix)[0] > 0
         assert np.allclose(matrix, plain, rtol=1e-4, atol=1e-5 * np.abs(plain).max()) == exact
 
 
-def test_frames_turn_with_their_slopes(moved):
-    """Twists against finite differences of the poses, without spin about the gradient."""
-    family, q, v = moved
+def test_frames_turn_with_their_slopes(deformed):
+    """Twists agree with finite differences of the poses, without spin about the gradient."""
+    family, q, v = deformed
     step, frames = 1e-6, np.array([4, 1, 3])
     twists = jax.jit(lambda q: family.map(q, frames, 6).twists(v))(q)
     np.testing.assert_array_equal(twists[np.array([0, 2, 5])], 0.0)
 
     @jax.jit
     def placed(q):
-        place, turn = family.poses(q)
-        return place, quaternion.to_matrix(turn)[:, :, 0]
+        place, orientation = family.poses(q)
+        return place, quaternion.to_matrix(orientation)[:, :, 0]
 
     (a, axis_a), (b, axis_b) = placed(q - step * v), placed(q + step * v)
     np.testing.assert_allclose(twists[frames, :3], (b - a) / (2 * step), atol=1e-8)
@@ -126,30 +128,30 @@ def test_frames_turn_with_their_slopes(moved):
     np.testing.assert_allclose(twists[frames, 3:], spin, atol=1e-7)
 
 
-def test_rows_and_wrenches_on_frames_are_those_of_the_dense_jacobian(moved):
-    family, q, v = moved
+def test_rows_and_wrenches_on_frames_are_those_of_the_dense_jacobian(deformed):
+    family, q, v = deformed
     frames, bodies = np.array([4, 1, 3]), 6
     rows, wrench = jax.random.normal(jax.random.key(1), (2, 4, 2, 3, 6))[0], jnp.ones((6, 6))
-    touched = np.array([[0, 4], [1, 3], [3, 5], [4, 1]])
+    pairs = np.array([[0, 4], [1, 3], [3, 5], [4, 1]])
 
     @jax.jit
     def both(q):
         maps = family.map(q, frames, bodies), Family.map(family, q, frames, bodies)
-        return [(m.project_rows(rows, touched), m.pull(wrench), m.twists(v)) for m in maps]
+        return [(m.project_rows(rows, pairs), m.pull(wrench), m.twists(v)) for m in maps]
 
     for sparse, dense in zip(*both(q), strict=True):
         np.testing.assert_allclose(sparse, dense, atol=1e-12)
 
 
-def test_an_inverted_element_is_told(moved):
-    family, q, _v = moved
+def test_an_inverted_element_is_told(deformed):
+    family, q, _v = deformed
     assert not family.inverted(q).any()
     assert family.inverted(q.at[0].set(jnp.nan)).any()
 
 
 @pytest.mark.parametrize("count", [2, 9])
 def test_the_root_is_that_of_the_mass_matrix(count):
-    """As one tile and as a band of several; derivatives against those of the dense one."""
+    """The root and its derivatives are the dense ones', as one tile and as a band of several."""
     family = cable(count)
     q = family.start().q * 1.02
     rows = jax.random.normal(jax.random.key(2), (3, len(q)))

@@ -1,4 +1,4 @@
-"""Points of flexible bodies between their nodes: where they are, how they move, what they touch."""
+"""Test points of flexible bodies between their nodes: places, motion and contacts."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -46,11 +46,11 @@ def test_points_of_a_cable_are_on_the_cubics_of_its_elements() -> None:
     x = np.asarray(family.coordinates(q)).reshape(-1, 2, 3)
     at = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(NODES, axis=0), axis=1))])
     curve = CubicHermiteSpline(at, x[:, 0], x[:, 1])
-    wanted = [a + (b - a) * part for a, b in pairwise(at) for part in (1 / 3, 2 / 3)]
-    found, turned = family.poses(q)
-    np.testing.assert_allclose(found[: len(NODES)], x[:, 0], rtol=1e-14)
-    np.testing.assert_allclose(found[len(NODES) :], curve(np.array(wanted)), atol=1e-14)
-    np.testing.assert_array_equal(turned[len(NODES) :], np.tile([1.0, 0, 0, 0], (6, 1)))
+    expected = [a + (b - a) * part for a, b in pairwise(at) for part in (1 / 3, 2 / 3)]
+    position, orientation = family.poses(q)
+    np.testing.assert_allclose(position[: len(NODES)], x[:, 0], rtol=1e-14)
+    np.testing.assert_allclose(position[len(NODES) :], curve(np.array(expected)), atol=1e-14)
+    np.testing.assert_array_equal(orientation[len(NODES) :], np.tile([1.0, 0, 0, 0], (6, 1)))
 
 
 @pytest.mark.parametrize("between", [0, 3])
@@ -68,8 +68,8 @@ def test_velocities_of_points_are_the_rates_of_their_positions(between: int) -> 
     np.testing.assert_allclose(jnp.einsum("fvi,v->fi", columns, v), twist[1:], atol=1e-13)
 
 
-def over_a_thin_peg(between: int) -> tuple[Model, State, list[int]]:
-    """A cable of four long elements above a peg in the middle of the second one."""
+def cable_above_thin_peg(between: int) -> tuple[Model, State, list[int]]:
+    """Return a cable of four long elements above a peg in the middle of the second one."""
     builder = ModelBuilder()
     builder.add_shape(
         builder.add_fixed((-0.1, 0, 0)), Capsule(0.01, 0.1), quaternion=(0.5**0.5, 0.5**0.5, 0, 0)
@@ -82,8 +82,13 @@ def over_a_thin_peg(between: int) -> tuple[Model, State, list[int]]:
 
 
 def fallen(model: Model, state: State, steps: int) -> tuple[State, float]:
-    """All states of a rollout, and how deep surfaces are in each other at most [m]; -1 where none
-    ever touch."""
+    """Return all states of a rollout, and the largest penetration [m], -1 without contact.
+
+    Args:
+        model: the model.
+        state: state at the start.
+        steps: number of steps.
+    """
     stepper = EulerImplicitLinearized(1e-3, stop=STOP)
     _, path = rollout(model, state, stepper, steps)
     assert not np.asarray(path.report.solver.status).any()
@@ -94,12 +99,12 @@ def fallen(model: Model, state: State, steps: int) -> tuple[State, float]:
 
 
 def test_a_peg_thinner_than_an_element_holds_the_cable_by_its_points() -> None:
-    model, state, bodies = over_a_thin_peg(between=0)
+    model, state, bodies = cable_above_thin_peg(between=0)
     path, deepest = fallen(model, state, 200)
     assert deepest < 0
     assert path.position[-1, bodies, 2].max() < -0.1
 
-    model, state, bodies = over_a_thin_peg(between=3)
+    model, state, bodies = cable_above_thin_peg(between=3)
     path, deepest = fallen(model, state, 200)
     assert 0 <= deepest < 1e-6
     last = np.asarray(path.position)[-1, bodies]
@@ -107,7 +112,7 @@ def test_a_peg_thinner_than_an_element_holds_the_cable_by_its_points() -> None:
 
 
 def block_on_a_knob(edges: bool) -> tuple[Model, State]:
-    """A block of one cell above a knob that is under the middle of its lower face."""
+    """Return a block of one cell above a knob that is under the middle of its lower face."""
     builder = ModelBuilder()
     builder.add_shape(builder.add_fixed((0, 0, -0.004)), Sphere(0.004))
     builder.add_soft_solid(
@@ -133,7 +138,7 @@ def test_edges_of_a_solid_meet_what_its_nodes_pass() -> None:
 
 
 def test_a_blow_between_nodes_keeps_momentum() -> None:
-    """A ball hits the middle of an edge of a block that floats."""
+    """A ball that hits the middle of an edge of a floating block keeps their momentum."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     ball = builder.add_solid(Sphere(0.01), 0.02, position=(0, 0, -0.0135), velocity=(0.05, 0, 0.5))
     builder.add_soft_solid(
@@ -150,8 +155,8 @@ def test_a_blow_between_nodes_keeps_momentum() -> None:
     path, _ = fallen(model, state, 30)
 
     def momentum(velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
-        own = np.asarray(family.apply_mass(jnp.asarray(v))).reshape(-1, 3).sum(axis=0)
-        return 0.02 * velocity + own
+        of_block = np.asarray(family.apply_mass(jnp.asarray(v))).reshape(-1, 3).sum(axis=0)
+        return 0.02 * velocity + of_block
 
     before = momentum(np.asarray(state.velocity[ball]), np.asarray(state.families[0].v))
     after = momentum(np.asarray(path.velocity[-1, ball]), np.asarray(path.families[0].v[-1]))

@@ -1,4 +1,4 @@
-"""Points of shells between their nodes: where they are, how they move, what they touch."""
+"""Test points of shells between their nodes: places, motion and contacts."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ POWERS = {
     "shell_3833": [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (2, 1), (1, 2)],
     "shell_3443": [(i, j) for i in range(4) for j in range(4) if i + j < 4 or i * j == 3],
 }
-"""Of x and y, in the polynomials that any number of the elements interpolate exactly."""
+"""Powers of x and y in the polynomials that any number of the elements interpolate exactly."""
 
 
 def shell(element: str, between: int = 2) -> tuple[NodalFamily, State]:
@@ -40,7 +40,7 @@ def shell(element: str, between: int = 2) -> tuple[NodalFamily, State]:
 
 @pytest.mark.parametrize("element", POWERS)
 def test_points_are_where_the_elements_are(element: str) -> None:
-    """Nodes are put on a random polynomial, with its slopes; so must be the points."""
+    """Points lie on a random polynomial, as the nodes and slopes do."""
     family, state = shell(element)
     flat, _ = family.poses(state.families[0].q)
     nodes, points = np.split(np.asarray(flat), [len(family.layout.frames)])
@@ -63,15 +63,15 @@ def test_points_are_where_the_elements_are(element: str) -> None:
         return value(10 * x[:, 0], 10 * x[:, 1], which).T
 
     x = random.standard_normal(family.position.shape)
-    here = family.layout.frames
-    x[here] = surface(nodes)
+    frames = family.layout.frames
+    x[frames] = surface(nodes)
     if element == "shell_3443":
         for axis in range(2):
             slope = np.polynomial.polynomial.polyder(table, axis=axis)
-            x[here + 1 + axis] = 10 * surface(nodes, slope)
-    found, turned = family.poses(jnp.asarray(x.reshape(-1)[family.layout.free]))
-    np.testing.assert_allclose(found[len(nodes) :], surface(points), atol=1e-12)
-    np.testing.assert_array_equal(turned[len(nodes) :, 0], 1.0)
+            x[frames + 1 + axis] = 10 * surface(nodes, slope)
+    position, orientation = family.poses(jnp.asarray(x.reshape(-1)[family.layout.free]))
+    np.testing.assert_allclose(position[len(nodes) :], surface(points), atol=1e-12)
+    np.testing.assert_array_equal(orientation[len(nodes) :, 0], 1.0)
 
     q = jnp.asarray(x.reshape(-1)[family.layout.free])
     v = jnp.asarray(random.standard_normal(q.shape))
@@ -83,9 +83,17 @@ def test_points_are_where_the_elements_are(element: str) -> None:
     np.testing.assert_allclose(move.pull(wrench) @ v, power, rtol=1e-12)
 
 
-def ball_over_a_sheet(between: int, gravity: float, high: float, speed: float):
-    """A ball above the middle of the first of two elements, whose far edges are pinned where there
-    is gravity."""
+def ball_above_sheet(between: int, gravity: float, high: float, speed: float):
+    """Return a ball above the middle of the first of two elements.
+
+    Their far edges are pinned where there is gravity.
+
+    Args:
+        between: number of points between nodes.
+        gravity: gravity, downwards [m/s²].
+        high: height of the ball's centre [m].
+        speed: speed of the ball, downwards [m/s].
+    """
     builder = ModelBuilder(gravity=(0, 0, -gravity))
     edges = ("x0", "x1") if gravity else ()
     frames = builder.add_shell(
@@ -103,7 +111,13 @@ def ball_over_a_sheet(between: int, gravity: float, high: float, speed: float):
 
 
 def fallen(model: Model, state: State, steps: int) -> tuple[State, float]:
-    """All states of a rollout, and how deep surfaces are in each other at most [m]."""
+    """Return all states of a rollout, and the largest penetration [m], -1 without contact.
+
+    Args:
+        model: the model.
+        state: state at the start.
+        steps: number of steps.
+    """
     stepper = EulerImplicitLinearized(1e-3, stop=Stop(1e-9))
     _, path = rollout(model, state, stepper, steps)
     assert not np.asarray(path.report.solver.status).any()
@@ -113,11 +127,11 @@ def fallen(model: Model, state: State, steps: int) -> tuple[State, float]:
 
 
 def test_a_ball_rests_between_the_nodes_of_a_shell() -> None:
-    model, state, ball = ball_over_a_sheet(between=0, gravity=9.81, high=0.022, speed=0.0)
+    model, state, ball = ball_above_sheet(between=0, gravity=9.81, high=0.022, speed=0.0)
     path, _ = fallen(model, state, 200)
     assert path.position[-1, ball, 2] < -0.1
 
-    model, state, ball = ball_over_a_sheet(between=2, gravity=9.81, high=0.022, speed=0.0)
+    model, state, ball = ball_above_sheet(between=2, gravity=9.81, high=0.022, speed=0.0)
     path, deepest = fallen(model, state, 200)
     assert 0 <= deepest < 1e-6
     assert path.position[-1, ball, 2] > 0.01
@@ -125,7 +139,7 @@ def test_a_ball_rests_between_the_nodes_of_a_shell() -> None:
 
 
 def test_a_blow_between_the_nodes_of_a_shell_keeps_momentum() -> None:
-    model, state, ball = ball_over_a_sheet(between=1, gravity=0.0, high=0.033, speed=0.5)
+    model, state, ball = ball_above_sheet(between=1, gravity=0.0, high=0.033, speed=0.5)
     family = only(model)
     path, _ = fallen(model, state, 20)
 
@@ -140,7 +154,7 @@ def test_a_blow_between_the_nodes_of_a_shell_keeps_momentum() -> None:
 
 
 def test_derivative_by_stiffness_through_a_point_of_a_shell() -> None:
-    model, state, ball = ball_over_a_sheet(between=1, gravity=9.81, high=0.033, speed=0.5)
+    model, state, ball = ball_above_sheet(between=1, gravity=9.81, high=0.033, speed=0.5)
 
     def height(scale: float) -> jax.Array:
         family = only(model)

@@ -1,4 +1,4 @@
-"""Flexible bodies in steppers of second order."""
+"""Test flexible bodies in steppers of second order."""
 
 import jax
 import numpy as np
@@ -15,8 +15,10 @@ SPAN = 0.15
 
 
 def test_a_cable_swings_to_the_order_of_hht() -> None:
-    """Pinned at one end and let go, against DOP853 on the same elements: a quarter of the error at
-    half the step."""
+    """A cable pinned at one end and let go has a quarter of the error at half the step.
+
+    The reference is DOP853 on the same elements.
+    """
     builder = ModelBuilder(gravity=(0, 0, -9.81))
     builder.add_cable(np.linspace([0, 0, 0], [0.6, 0, 0], 4), 0.01, 1e6, 1000.0, pinned=(0,))
     model, state = builder.build()
@@ -28,9 +30,9 @@ def test_a_cable_swings_to_the_order_of_hht() -> None:
         # One program for both step lengths.
         stepper = HHT(alpha=-0.1)
 
-        def step(_: int, now: tuple) -> tuple:
-            carry, report = stepper.advance(model, now[0], h=h)
-            return carry, jax.numpy.maximum(now[1], report.solver.status)
+        def step(_: int, totals: tuple) -> tuple:
+            carry, report = stepper.advance(model, totals[0], h=h)
+            return carry, jax.numpy.maximum(totals[1], report.solver.status)
 
         start = stepper.init(model, state), jax.numpy.int32(0)
         carry, worst = lax.fori_loop(0, steps, step, start)
@@ -56,8 +58,10 @@ def test_a_cable_swings_to_the_order_of_hht() -> None:
 
 @pytest.mark.parametrize("kind", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])
 def test_a_joint_clamps_a_cable_that_lies_along_an_axis(kind: type) -> None:
-    """Nothing turns its end about itself, and of that row of the joint rounding remains; the
-    motion is that of a cable whose node is clamped."""
+    """A cable whose end is fixed by a joint moves as one whose node is clamped.
+
+    No load twists its end about itself, so that only rounding remains of that row of the joint.
+    """
     ends = []
     for clamped in ((0,), ()):
         builder = ModelBuilder(gravity=(0, 0, -9.81))

@@ -1,4 +1,4 @@
-"""Equilibrium and modes of flexible and jointed bodies against mechanics."""
+"""Test equilibrium and modes of flexible and jointed bodies against mechanics."""
 
 from dataclasses import replace
 
@@ -26,7 +26,14 @@ LENGTH, WIDTH, HEIGHT, YOUNG, POISSON, DENSITY = 1.0, 0.02, 0.01, 2e9, 0.3, 1500
 
 
 def beam(young, tip=(0.0, 0.0, 0.0), length: Array | float = LENGTH, count=12):
-    """A cantilever of BEAM_3333 with a force at its tip."""
+    """Return a cantilever of BEAM_3333 with a force at its tip.
+
+    Args:
+        young: Young's modulus [Pa].
+        tip: force at the tip [N].
+        length: length [m].
+        count: number of elements.
+    """
     section = of_section(young, POISSON, jnp.full(2, rectangle_shear_factor(POISSON)))
     size = jnp.stack([jnp.asarray(length, float), jnp.array(WIDTH), jnp.array(HEIGHT)])
     made = box(SHAPES["beam_3333"], size, (count, 1, 1), section, DENSITY, clamped=("x0",))
@@ -41,7 +48,10 @@ def cantilever():
 
 
 def test_the_princeton_beam():
-    """Dowell & Traybar 1975; solids of ANSYS, as quoted for EXUDYN's geometricallyExactBeamTest."""
+    """The Princeton beam has the deflections of ANSYS's solids, after Dowell & Traybar 1975.
+
+    They are quoted from EXUDYN's geometricallyExactBeamTest.
+    """
     length, thick, wide, young = 0.508, 0.0123777, 0.0032024, 71.7e9
     moduli = of_section(young, 0.31, jnp.full(2, rectangle_shear_factor(0.31)))
     for load, deflection in ((8.896, 0.14625), (13.345, 0.20068)):
@@ -57,7 +67,7 @@ def test_the_princeton_beam():
 
 
 def test_it_is_differentiated_by_the_equilibrium(cantilever):
-    """The tip's way by modulus, load and length, far beyond small displacements."""
+    """Derivatives of the tip in modulus, load and length are right at large displacements."""
     model, state = cantilever
 
     def tip(inputs):
@@ -69,13 +79,15 @@ def test_it_is_differentiated_by_the_equilibrium(cantilever):
         return place, (place, rest.status, rest.state)
 
     inputs = jnp.array([YOUNG, 4.0, 1.1])
-    found = jax.jit(jax.jacfwd(tip, has_aux=True))
-    slope, (place, status, rest) = found(inputs)
+    differentiated = jax.jit(jax.jacfwd(tip, has_aux=True))
+    slope, (place, status, rest) = differentiated(inputs)
     assert status == Status.CONVERGED and place[2] > 0.3
     step = 1e-5
     for i, column in enumerate(slope.T):
         change = step * inputs[i]
-        ahead, behind = (found(inputs.at[i].add(way))[1][0] for way in (change, -change))
+        ahead, behind = (
+            differentiated(inputs.at[i].add(offset))[1][0] for offset in (change, -change)
+        )
         central = (ahead - behind) / (2 * change)
         np.testing.assert_allclose(column, central, atol=1e-6 * np.abs(central).max())
     force = beam(inputs[0], (0.0, 0.0, inputs[1]), inputs[2]).force(
@@ -85,7 +97,7 @@ def test_it_is_differentiated_by_the_equilibrium(cantilever):
 
 
 def test_a_surface_load_is_that_of_a_plate_strip():
-    """q L⁴ / (8 E I) of a uniform load, of SHELL_3833 without Poisson's ratio."""
+    """A uniform load q bends SHELL_3833 without Poisson's ratio by q L⁴ / (8 E I)."""
     size, pressure = jnp.array([0.5, 0.1, 0.01]), 20.0
     made = box(
         SHAPES["shell_3833"], size, (6, 1, 1), isotropic(YOUNG, 0.0)[None], 1.0, clamped=("x0",)
@@ -94,25 +106,25 @@ def test_a_surface_load_is_that_of_a_plate_strip():
     np.testing.assert_allclose(made.load[made.layout.positions].sum(0), (0, 0, -pressure * 0.05))
     q = made.start().q
     change = jnp.linalg.solve(made.stiffness(q), made.force(q, jnp.zeros(3)))
-    moved = made.rates(change)[made.layout.frames]
+    displacement = made.rates(change)[made.layout.frames]
     bent = pressure * 0.1 * 0.5**4 / (8 * YOUNG * 0.1 * 0.01**3 / 12)
-    np.testing.assert_allclose(moved[-1, 2], -bent, rtol=1e-2)
+    np.testing.assert_allclose(displacement[-1, 2], -bent, rtol=1e-2)
 
 
 def test_modes_of_a_cantilever_are_those_of_a_beam(cantilever):
-    """Euler and Bernoulli's ω = β² √(E I / ρ A) / L², β = 1.8751, 4.6941."""
+    """Frequencies are Euler and Bernoulli's ω = β² √(E I / ρ A) / L², β = 1.8751, 4.6941."""
     model, state = cantilever
-    found = modes(model, state, 4)
+    result = modes(model, state, 4)
     slow, fast = (np.sqrt(YOUNG * side**2 / (12 * DENSITY)) / LENGTH**2 for side in (HEIGHT, WIDTH))
     expected = np.array([3.51602 * slow, 3.51602 * fast, 22.0345 * slow, 22.0345 * fast])
-    np.testing.assert_allclose(found.frequency, expected / (2 * np.pi), rtol=8e-3)
-    assert found.rounding_error < 1e-3 * found.square[0]
+    np.testing.assert_allclose(result.frequency, expected / (2 * np.pi), rtol=8e-3)
+    assert result.rounding_error < 1e-3 * result.square[0]
     mass = model.families[0].inertia()
-    np.testing.assert_allclose(found.shape @ mass @ found.shape.T, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(result.shape @ mass @ result.shape.T, np.eye(4), atol=1e-9)
 
 
 def test_a_pendulum_comes_to_hang_and_swings_as_it_should():
-    """A bar on a hinge from 1 rad: ω² = m g l / J."""
+    """A bar on a hinge, which starts from 1 rad, comes to hang and has ω² = m g l / J."""
     builder = ModelBuilder()
     bar = builder.add_body(0.7, (0.02, 0.02, 0.001), (0, 0, -0.3))
     builder.add_joint(Revolute((0, 1, 0)), 0, bar, anchor=(0, 0, 0), name="hinge")
@@ -120,15 +132,15 @@ def test_a_pendulum_comes_to_hang_and_swings_as_it_should():
     rest = equilibrium(model, forward_kinematics(model, state, jnp.array([1.0])))
     assert rest.status == Status.CONVERGED
     np.testing.assert_allclose(rest.state.joint_positions, 0.0, atol=1e-9)
-    found = modes(model, rest.state)
+    hanging = modes(model, rest.state)
     square = 0.7 * 9.81 * 0.3 / (0.02 + 0.7 * 0.3**2)
-    np.testing.assert_allclose(found.frequency, [np.sqrt(square) / (2 * np.pi)], rtol=1e-9)
-    over = modes(model, forward_kinematics(model, state, jnp.array([np.pi])))
-    np.testing.assert_allclose(over.square, [-square], rtol=1e-9)
+    np.testing.assert_allclose(hanging.frequency, [np.sqrt(square) / (2 * np.pi)], rtol=1e-9)
+    upright = modes(model, forward_kinematics(model, state, jnp.array([np.pi])))
+    np.testing.assert_allclose(upright.square, [-square], rtol=1e-9)
 
 
 def test_single_precision_ends_where_rounding_allows():
-    """The Princeton beam, whose energy single precision knows to 1e-4 J only."""
+    """The Princeton beam converges in single precision, which resolves its energy to 1e-4 J."""
     with jax.enable_x64(False):
         moduli = of_section(71.7e9, 0.31, jnp.full(2, rectangle_shear_factor(0.31)))
         size = jnp.array([0.508, 0.0123777, 0.0032024])
@@ -143,7 +155,10 @@ def test_single_precision_ends_where_rounding_allows():
 
 @pytest.mark.slow
 def test_single_precision_ends_with_joints_too():
-    """A rod that hangs from the tip of a beam; in double precision the tip bears its weight."""
+    """A rod that hangs from the tip of a beam converges in single precision.
+
+    The reference bears its weight at the tip, in double precision.
+    """
     arm, mass = 0.1, 0.4
     builder = ModelBuilder()
     builder.add_family(beam(YOUNG, (0.0, 0.0, -9.81 * mass), count=2))
@@ -163,7 +178,10 @@ def test_single_precision_ends_with_joints_too():
 
 @pytest.mark.slow
 def test_a_bob_on_a_node_bends_a_beam_as_its_weight_does():
-    """A rod that hangs by a ball joint from the tip, and starts beside where it comes to hang."""
+    """A rod that hangs by a ball joint from the tip bends the beam as its weight does.
+
+    It starts beside where it comes to hang.
+    """
     arm, gravity, mass = 0.1, 9.81, 0.4
     builder = ModelBuilder(gravity=(0, 0, -gravity))
     nodes = builder.add_family(beam(YOUNG, count=4))
@@ -171,13 +189,13 @@ def test_a_bob_on_a_node_bends_a_beam_as_its_weight_does():
     builder.add_joint(Spherical(), nodes[-1], bob, anchor=(LENGTH, 0, 0))
     model, state = builder.build()
 
-    def hung(mass):
+    def tip_under_weight(mass):
         bodies = replace(model.bodies, mass=model.bodies.mass.at[bob].set(mass))
         rest = equilibrium(replace(model, bodies=bodies), state)
         return (rest.state.families[0].q, rest.state.position), rest.status
 
-    found = jax.jit(lambda mass: jax.jvp(hung, (mass,), (1.0,), has_aux=True))
-    (q, place), (slope, _), status = found(mass)
+    differentiated = jax.jit(lambda mass: jax.jvp(tip_under_weight, (mass,), (1.0,), has_aux=True))
+    (q, place), (slope, _), status = differentiated(mass)
     assert status == Status.CONVERGED and place[nodes[-1], 2] < -0.1
     np.testing.assert_allclose(place[bob], place[nodes[-1]] - np.array([0, 0, arm]), atol=1e-9)
     loaded, unit = (beam(YOUNG, (0.0, 0.0, -gravity * m), count=4) for m in (mass, 1.0))

@@ -1,4 +1,4 @@
-"""A planar arm of two links, its base parameters worked out by hand, and motions of it."""
+"""Define a planar arm of two links, with base parameters derived by hand, and its motions."""
 
 import numpy as np
 
@@ -19,21 +19,29 @@ XML = f"""<mujoco><compiler angle="radian"/><worldbody>
 
 
 def base_of(link_masses, moments, spins):
-    """Return the six base parameters of the arm: of each link first moments x and z and the moment
-    of inertia about its joint, of the first with the second's mass at its end.
+    """Return the six base parameters of the arm: first moments x and z and moment of inertia of
+    each link.
+
+    Moments are about the joint of the link; those of the first link include the second's mass at
+    its end.
 
     Args:
         link_masses: masses [kg].
         moments: mass times centre from the joint, x and z of each link [kg m].
         spins: moments of inertia about the joints [kg m²].
     """
-    (_, beyond), length = link_masses, LENGTHS[0]
-    first = [moments[0][0] + beyond * length, moments[0][1], spins[0] + beyond * length**2]
+    (_, second_mass), length = link_masses, LENGTHS[0]
+    first = [
+        moments[0][0] + second_mass * length,
+        moments[0][1],
+        spins[0] + second_mass * length**2,
+    ]
     return np.array([*first, *moments[1], spins[1]])
 
 
 def regressor(q, rate, gain):
-    """Return torques of hip and knee for unit base parameters [2 6], by the Lagrangian of the arm.
+    """Return the torques of hip and knee for unit base parameters [2 6], from the Lagrangian of the
+    arm.
 
     A link turned by a about +y has its x axis at (cos a, −sin a) in the plane (x, z).
 
@@ -44,8 +52,8 @@ def regressor(q, rate, gain):
     """
     length, gravity = LENGTHS[0], 9.81
     angle, speed, faster = np.cumsum(q), np.cumsum(rate), np.cumsum(gain)
-    bend = q[1]
-    cosine, sine = np.cos(bend), np.sin(bend)
+    relative_angle = q[1]
+    cosine, sine = np.cos(relative_angle), np.sin(relative_angle)
     # Of absolute angles: d/dt ∂L/∂ȧ − ∂L/∂a, columns X1 Z1 J1 X2 Z2 J2.
     out = np.zeros((2, 6))
     out[0, 0], out[0, 1] = -gravity * np.cos(angle[0]), -gravity * np.sin(angle[0])
@@ -74,7 +82,15 @@ def swing(seconds: float = 2.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
 
 
 def recorded(time, q, torque, noise: float = 0.01, name: str = "swing") -> Recording:
-    """Return a recording of positions and torques of both joints."""
+    """Return a recording of positions and torques of both joints.
+
+    Args:
+        time: times of the samples [s].
+        q: angles of the joints [rad], one column per joint.
+        torque: torques of the joints [N m], one column per joint.
+        noise: standard deviation of the torques [N m].
+        name: name of the recording.
+    """
     return recording(
         time,
         name,

@@ -1,4 +1,4 @@
-"""Recordings of tosses made by hand, without the simulator."""
+"""Build recordings of tosses from formulae, without the simulator."""
 
 import numpy as np
 
@@ -9,7 +9,13 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 def toss(position: np.ndarray, quaternion: np.ndarray, name: str = "toss") -> Recording:
-    """Return the recording of a cube's poses."""
+    """Return the recording of a cube's poses.
+
+    Args:
+        position: positions of the cube [m], one row per sample.
+        quaternion: orientations of the cube, one row per sample.
+        name: name of the recording.
+    """
     pose = np.concatenate([position, quaternion], axis=1)
     time = DT * np.arange(len(pose))
     return recording(time, name, noise={"pose": 1e-4}, lever=0.0524, pose={"cube": pose})
@@ -33,15 +39,21 @@ def flights(lengths: tuple[int, ...], seed: int = 0) -> list[Recording]:
 
 
 def slides(friction: float, speeds: tuple[float, ...], samples: int = 25) -> list[Recording]:
-    """Return a cube of 0.1048 m that never leaves the ground, slowed by friction; it does not
-    stop."""
+    """Return recordings of a cube of 0.1048 m that slides on the ground, slowed by friction, and
+    does not stop.
+
+    Args:
+        friction: coefficient of friction.
+        speeds: initial speed of each recording [m/s].
+        samples: number of samples per recording.
+    """
     out = []
     for heading, speed in enumerate(speeds):
         time = DT * np.arange(samples)[:, None]
-        way = np.array([np.cos(heading), np.sin(heading), 0.0])
+        direction = np.array([np.cos(heading), np.sin(heading), 0.0])
         path = speed * time + 0.5 * friction * GRAVITY[2] * time**2
         assert np.all(np.diff(path[:, 0]) > 0)
-        position = path * way + np.array([0.0, 0.0, 0.0524])
+        position = path * direction + np.array([0.0, 0.0, 0.0524])
         upright = np.broadcast_to([1.0, 0.0, 0.0, 0.0], (samples, 4))
         out.append(toss(position, upright, f"slides {heading}"))
     return out

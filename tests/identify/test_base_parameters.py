@@ -1,4 +1,4 @@
-"""Base parameters beside those of a planar arm, which are known, and of a matrix made by hand."""
+"""Check base parameters of a planar arm with a textbook solution, and of a matrix built by hand."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,20 +19,20 @@ def test_dependent_columns_go_with_the_one_that_stands_for_them():
     dependent = 0.5 * first[:, 0] - 0.25 * first[:, 2]
     matrix = np.column_stack([first[:, 0], dependent, first[:, 1:], np.zeros(50)])
     names, scale = ("a", "sum", "b", "c", "nothing"), np.array([2.0, 1.0, 1.0, 0.5, 1.0])
-    found = {one.name: one for one in base_parameters(matrix.T @ matrix, names, scale)}
-    assert set(found) == {"a", "b", "c"}
-    assert found["a"].coefficients == pytest.approx({"a": 1.0, "sum": 0.5}, rel=1e-6)
-    assert found["c"].coefficients == pytest.approx({"c": 1.0, "sum": -0.25}, rel=1e-6)
-    assert str(found["b"]) == "b"
-    assert str(found["c"]).startswith("c - 0.25")
+    bases = {base.name: base for base in base_parameters(matrix.T @ matrix, names, scale)}
+    assert set(bases) == {"a", "b", "c"}
+    assert bases["a"].coefficients == pytest.approx({"a": 1.0, "sum": 0.5}, rel=1e-6)
+    assert bases["c"].coefficients == pytest.approx({"c": 1.0, "sum": -0.25}, rel=1e-6)
+    assert str(bases["b"]) == "b"
+    assert str(bases["c"]).startswith("c - 0.25")
     covariance = np.linalg.inv(first.T @ first)
     for name, variance in zip("abc", np.diag(covariance), strict=True):
-        assert found[name].deviation == pytest.approx(np.sqrt(variance), rel=1e-6)
+        assert bases[name].deviation == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
 def test_planar_arm_has_its_six():
     """The combinations of 20 inertial numbers and a rotor, which adds to the first link's inertia,
-    span those of the textbook, and no others."""
+    span the textbook's base parameters and nothing more."""
     arm = load(XML)
     time, q, _, _ = swing()
     log = recorded(time, q, np.zeros_like(q))
@@ -41,11 +41,16 @@ def test_planar_arm_has_its_six():
     problem = Problem(arm, [log], [inertial_of(prior=None), rotor], settings)
     base = problem.identifiability().base
     assert len(base) == 6
-    found = np.array([[one.coefficients.get(name, 0.0) for name in problem.names] for one in base])
+    coefficients = np.array(
+        [
+            [combination.coefficients.get(name, 0.0) for name in problem.names]
+            for combination in base
+        ]
+    )
 
     factors = [nominal_factor(arm.model, arm.model.topology.body(b)) for b in ("upper", "lower")]
 
-    def known(theta):
+    def textbook(theta):
         masses, moments, spins = [], [], []
         for number, centre in enumerate(CENTRES):
             mass, shift, inertia = physical(factors[number], jnp.asarray(theta[10 * number :][:10]))
@@ -55,6 +60,8 @@ def test_planar_arm_has_its_six():
             spins.append(float(inertia[1, 1]) + float(mass) * (x**2 + z**2))
         return base_of(masses, moments, spins) + np.array([0, 0, theta[20], 0, 0, 0])
 
-    slope = np.stack([(known(1e-5 * e) - known(-1e-5 * e)) / 2e-5 for e in np.eye(21)], axis=1)
+    slope = np.stack(
+        [(textbook(1e-5 * e) - textbook(-1e-5 * e)) / 2e-5 for e in np.eye(21)], axis=1
+    )
     rows = np.linalg.svd(slope, full_matrices=False)[2]
-    np.testing.assert_allclose(found @ rows.T @ rows, found, atol=1e-4)
+    np.testing.assert_allclose(coefficients @ rows.T @ rows, coefficients, atol=1e-4)

@@ -1,4 +1,4 @@
-"""What looks wrong with recordings is said: units, order of joints, names, missing samples."""
+"""Check the warnings about recordings: units, order of joints, names, missing samples."""
 
 from dataclasses import replace
 
@@ -52,7 +52,16 @@ def motion():
 
 
 def logged(q, qd=None, torque=None, names=NAMES, torque_names=None, time=TIME):
-    """Return a recording with these names of joints."""
+    """Return a recording in which the joints have the given names.
+
+    Args:
+        q: joint positions, one column per joint [rad or m].
+        qd: joint rates [rad/s or m/s], or None for a recording without them.
+        torque: joint torques [N m or N], or None for a recording without them.
+        names: names of the joints.
+        torque_names: names of the joints in the torques, where they differ from ``names``.
+        time: times of the samples [s].
+    """
     signals: dict = {"position": dict(zip(names, q.T, strict=True))}
     if qd is not None:
         signals["rate"] = dict(zip(names, qd.T, strict=True))
@@ -66,7 +75,7 @@ def test_good_recordings_pass(arm, motion):
 
 
 def test_order_is_told_by_torques(arm, motion):
-    """Joints without limits, which only torques tell apart."""
+    """Torques alone reveal a wrong order of joints that have no limits."""
     q, qd, torque = motion
     free = load(ARM.replace('limited="true"', 'limited="false"'))
     assert check(free, [logged(*motion)]) == ()
@@ -109,18 +118,19 @@ def test_poses_in_millimetres():
     fall[:, 2], fall[:, 3] = 1.0 - np.linspace(0, 1, 50) ** 2, 1.0
     time = 0.01 * np.arange(50)
 
-    def seen(scale):
+    def falling_box(scale):
         return recording(time, pose={"box": fall * scale})
 
-    assert check(box, [seen(1.0)]) == ()
-    (line,) = check(box, [seen([1000.0] * 3 + [1.0] * 4)])
+    assert check(box, [falling_box(1.0)]) == ()
+    (line,) = check(box, [falling_box([1000.0] * 3 + [1.0] * 4)])
     assert "millimetres" in line
     with pytest.raises(ValueError, match=r"length 0\.5, not 1"):
-        check(box, [seen([1.0] * 3 + [0.5] * 4)])
+        check(box, [falling_box([1.0] * 3 + [0.5] * 4)])
 
 
 def test_a_flipped_quaternion_is_the_same_orientation():
-    """In the errors of a simulation, and the rates that it starts with."""
+    """The sign of a quaternion changes neither the errors of a simulation nor the rates with which
+    it starts."""
     box = load(BOX)
     time = 0.01 * np.arange(40)
     half = 0.5 * 3.0 * time
@@ -130,12 +140,12 @@ def test_a_flipped_quaternion_is_the_same_orientation():
     flipped[7:23, 3:] *= -1
     batches = []
     for values in (pose, flipped):
-        one = recording(time, noise={"pose": 1e-3}, pose={"box": values})
-        problem = Problem(box, [one], ["gravity[2]"], Simulate(segment=0.1, h=0.01))
+        log = recording(time, noise={"pose": 1e-3}, pose={"box": values})
+        problem = Problem(box, [log], ["gravity[2]"], Simulate(segment=0.1, h=0.01))
         batches.append(problem)
-    plain, other = (problem.plans[0].batch.segments for problem in batches)
-    np.testing.assert_allclose(other.qvel, plain.qvel, atol=1e-9)
-    same = np.abs(np.sum(np.asarray(plain.observed * other.observed)[..., 3:7], axis=-1))
+    plain, sign_changed = (problem.plans[0].batch.segments for problem in batches)
+    np.testing.assert_allclose(sign_changed.qvel, plain.qvel, atol=1e-9)
+    same = np.abs(np.sum(np.asarray(plain.observed * sign_changed.observed)[..., 3:7], axis=-1))
     np.testing.assert_allclose(same, 1.0)
     assert "changes sign 2 times" in batches[1].cases[0].recordings[0].notes[0]
 
@@ -163,16 +173,16 @@ def test_names_that_the_model_lacks(arm, motion):
         ("wrench", "uper", 6, "no body 'uper'.*did you mean 'upper'"),
     ):
         signals: dict = {kind: {target: np.ones((len(TIME), width))}}
-        one = recording(TIME, **signals)
+        log = recording(TIME, **signals)
         with pytest.raises(ValueError, match=words):
-            check(arm, [one])
+            check(arm, [log])
 
 
 def test_fewer_samples_than_parameters(arm, motion):
     q, _, _ = motion
-    few = replace(logged(q).part(0, 3), lever=0.1)
+    short = replace(logged(q).part(0, 3), lever=0.1)
     parameters = ["axes[*].damping", "axes[*].friction", "axes[*].armature", "gravity"]
     with pytest.raises(ValueError, match="12 recorded numbers are compared, fewer than the 15"):
-        Problem(arm, [few], parameters, Simulate(segment=0.02, h=0.01))
+        Problem(arm, [short], parameters, Simulate(segment=0.02, h=0.01))
     priors = [Parameter(path, prior=0.1) for path in parameters]
-    assert len(Problem(arm, [few], priors, Simulate(segment=0.02, h=0.01)).names) == 15
+    assert len(Problem(arm, [short], priors, Simulate(segment=0.02, h=0.01)).names) == 15

@@ -1,4 +1,4 @@
-"""Simulations that start from measured states in which bodies penetrate."""
+"""Check simulations that start from measured states in which bodies penetrate."""
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ def test_a_resting_body_measured_below_the_floor_is_not_thrown() -> None:
     def off(**settings: float | None) -> float:
         residual = Simulate(segment=0.2, h=1e-3, start="measured", **settings)  # type: ignore[arg-type]
         case = Case(jaxccp.load(SLED), [log], residual)
-        found = Predictor(case, ['shapes["foot"].friction']).evaluate({})
-        return found.channels['position["up"]']
+        evaluation = Predictor(case, ['shapes["foot"].friction']).evaluate({})
+        return evaluation.channels['position["up"]']
 
     assert off() <= BELOW
     # v = 0.6 m/s lasts 0.12 s and reaches 18 mm.

@@ -1,4 +1,5 @@
-"""The tossed cube: what is found of it, on recordings whose answer is known, and its command."""
+"""Check the identification of the tossed cube on recordings with known parameters, and its
+command."""
 
 import copy
 import json
@@ -35,7 +36,7 @@ TRUTH = {
     "ground_height": 0.0006,
     "gravity": 0.985,
 }
-"""Of the embedded tosses; the script that made them says so."""
+"""Parameters of the embedded tosses, as set in the script that generated them."""
 SETTINGS = CubeSettings(tuple(TRUTH))
 
 
@@ -43,11 +44,11 @@ SETTINGS = CubeSettings(tuple(TRUTH))
 def identified(optimised: None) -> Identified:
     tosses = demo_tosses()
     fitted, held_out = tosses[:24], tosses[24:28]
-    found = fit_cube(fitted, SETTINGS, (15, 30), Method(tolerance=2e-3, reweight=1))
+    result = fit_cube(fitted, SETTINGS, (15, 30), Method(tolerance=2e-3, reweight=1))
     errors = TossErrors(held_out, SETTINGS)
-    values = found.fit.problem.column("initial"), found.fit.values
-    before, after = (errors.compare(each) for each in values)
-    return Identified(SETTINGS, found, fitted, held_out, errors, before, after)
+    values = result.fit.problem.column("initial"), result.fit.values
+    before, after = (errors.compare(parameters) for parameters in values)
+    return Identified(SETTINGS, result, fitted, held_out, errors, before, after)
 
 
 def test_the_command_knows_the_true_values_of_its_tosses():
@@ -55,9 +56,9 @@ def test_the_command_knows_the_true_values_of_its_tosses():
 
 
 def test_every_column_of_errors_has_its_unit():
-    one = Errors(np.array([0.125]), np.array([3.0]))
+    errors = Errors(np.array([0.125]), np.array([3.0]))
     stream = StringIO()
-    Console(file=stream, width=120).print(_errors_table(Comparison(one, {10: one}), "tosses"))
+    Console(file=stream, width=120).print(_errors_table(Comparison(errors, {10: errors}), "tosses"))
     table = stream.getvalue()
     assert table.count("mean [widths]") == table.count("median [widths]") == 1
     assert table.count("mean [°]") == table.count("median [°]") == 1
@@ -68,21 +69,23 @@ def test_every_column_of_errors_has_its_unit():
 def test_every_parameter_changes_one_number_of_the_model(name: str):
     cube = Cube.nominal()
     subject = subject_of(cube, flights((5,)))
-    known = ParameterSet([PARAMETERS[name]], subject)
+    parameters = ParameterSet([PARAMETERS[name]], subject)
     low, high = (
-        jax.tree.leaves(known.apply(subject, jnp.array([value])).model)
+        jax.tree.leaves(parameters.apply(subject, jnp.array([value])).model)
         for value in (PARAMETERS[name].lower, PARAMETERS[name].upper)
     )
     changed = [not np.array_equal(a, b) for a, b in zip(low, high, strict=True)]
     assert sum(changed) == 1
-    assert len(known) == 1
+    assert len(parameters) == 1
 
 
 def test_the_ground_moves_and_the_cube_does_not():
     cube = Cube.nominal()
     subject = subject_of(cube, flights((5,)))
-    known = ParameterSet([PARAMETERS[name] for name in ("ground_height", "ground_tilt_x")], subject)
-    shapes = known.apply(subject, jnp.array([0.01, 0.1])).model.shapes
+    parameters = ParameterSet(
+        [PARAMETERS[name] for name in ("ground_height", "ground_tilt_x")], subject
+    )
+    shapes = parameters.apply(subject, jnp.array([0.01, 0.1])).model.shapes
     np.testing.assert_allclose(
         shapes.position - cube.model.shapes.position, [[0, 0, 0.01], [0] * 3]
     )
@@ -99,13 +102,14 @@ def test_names_that_cannot_be_identified_are_refused(names: tuple[str, ...]):
 
 
 def test_free_flight_is_predicted_exactly_and_friction_of_a_slide_is_found():
-    """A start need not be in flight."""
+    """Flights are predicted exactly, and the friction of slides is identified: a simulation may
+    start in contact, not only in flight."""
     settings = CubeSettings(("friction",), substeps=2)
     with jax.enable_x64(True):
         tosses = [*flights((25, 25)), *slides(0.27, (1.5, 2.0))]
-        found = fit_cube(tosses, settings, (23,), Method(reweight=0))
-        assert abs(found.fit.values[0] - 0.27) < 1e-3
-        (flight, _, slide, _) = TossErrors(tosses, settings).tosses(found.fit.values)
+        result = fit_cube(tosses, settings, (23,), Method(reweight=0))
+        assert abs(result.fit.values[0] - 0.27) < 1e-3
+        (flight, _, slide, _) = TossErrors(tosses, settings).tosses(result.fit.values)
     assert np.abs(flight.shift).max() < 1e-10
     assert np.degrees(flight.angle.max()) < 0.05  # the Cayley turn is of second order
     assert np.abs(slide.shift).max() < 2e-4
@@ -165,14 +169,14 @@ def test_the_truth_is_found_within_its_standard_errors(identified: Identified):
 @pytest.mark.slow
 def test_gradients_of_the_loss_match_central_differences(identified: Identified):
     problem: Problem = identified.cube_fit.fit.problem
-    (known,), scale = problem.objective.evaluators, problem.column("scale")
+    (single_evaluator,), scale = problem.objective.evaluators, problem.column("scale")
     truth, tosses = np.array(list(TRUTH.values())), np.arange(8)
     step = np.diag(1e-3 * scale)
     values = np.concatenate([truth[None], truth + step, truth - step])
     # All values of the parameters in one batch, toss by toss.
-    plan = copy.copy(known.plan)
-    plan.batch = Part(known.plan.batch, np.tile(tosses, len(values)))  # type: ignore[misc]
-    evaluator = known.with_plan(plan)
+    plan = copy.copy(single_evaluator.plan)
+    plan.batch = Part(single_evaluator.plan.batch, np.tile(tosses, len(values)))  # type: ignore[misc]
+    evaluator = single_evaluator.with_plan(plan)
     evaluator.weight = np.full(evaluator.observed, 1e-2)
     rows = np.repeat(values, len(tosses), axis=0)
     terms = evaluator.terms(rows, np.zeros((len(rows), 0)))
@@ -196,8 +200,8 @@ def test_the_report_holds_everything_and_can_be_read_back(identified: Identified
     settings, values = read_parameters(path)
     assert settings == SETTINGS
     np.testing.assert_array_equal(values, identified.cube_fit.fit.values)
-    told = as_json(identified, {"friction": 0.22})["parameters"]
-    assert [name for name in told if "true" in told[name]] == ["friction"]
+    parameters = as_json(identified, {"friction": 0.22})["parameters"]
+    assert [name for name in parameters if "true" in parameters[name]] == ["friction"]
     picture(identified, TRUTH).savefig(tmp_path / "identify.png")
     assert (tmp_path / "identify.png").stat().st_size > 20_000
 

@@ -1,4 +1,4 @@
-"""Errors of prediction against what a mass under a constant force does."""
+"""Check errors of prediction against the motion of a mass under a known force."""
 
 import copy
 from dataclasses import replace
@@ -20,8 +20,8 @@ SEGMENT = 0.1
 """Length of a window [s]."""
 
 
-def pushed(name: str, acceleration: float):
-    """Return a cart under 1 N that moves with some acceleration, without noise."""
+def accelerated(name: str, acceleration: float):
+    """Return a noise-free recording of a cart that accelerates uniformly under a force of 1 N."""
     return recording(
         TIME,
         name,
@@ -32,7 +32,7 @@ def pushed(name: str, acceleration: float):
 
 
 def swung(name: str, seed: int):
-    """Return a cart of 1.25 kg under a force that swings, with noise."""
+    """Return a recording, with noise, of a cart of 1.25 kg under a sinusoidal force."""
     noise = np.random.default_rng(seed).normal(0, NOISE, len(TIME))
     rate = 6.0 + 0.1 * seed
     return recording(
@@ -54,32 +54,33 @@ def problem():
 
 @pytest.fixture(scope="module")
 def predictor(problem):
-    """Return a predictor of what has no noise, from exact starts, for each recording its own."""
+    """Return a predictor for noise-free recordings, with exact starts and one armature per
+    recording."""
     parameter = replace(problem.parameters[0], per_sequence=True)
-    recordings = [pushed("slow", 0.8), pushed("right", 1.0)]
+    recordings = [accelerated("slow", 0.8), accelerated("right", 1.0)]
     case = Case(problem.cases[0].mechanism, recordings, problem.cases[0].residual)
     return Predictor(case, [parameter])
 
 
 def test_errors_are_those_of_mechanics(predictor):
-    """1 kg accelerates with 1 m/s² and not 0.8: after t, windows are off by 0.1 t²."""
-    found = predictor.evaluate({})
-    (name,) = found.channels
-    assert (name, found.units[name], found.failed) == ('position["rail"]', "m", 0)
-    assert found.count == 20
+    """A cart of 1 kg accelerates at 1 m/s² instead of 0.8: after t, windows are off by 0.1 t²."""
+    evaluation = predictor.evaluate({})
+    (name,) = evaluation.channels
+    assert (name, evaluation.units[name], evaluation.failed) == ('position["rail"]', "m", 0)
+    assert evaluation.count == 20
     since = 0.01 * np.arange(11)  # both ends
     expected = np.sqrt(np.mean((0.1 * since**2) ** 2))
     # The first and the last rate of a recording are one-sided differences.
-    np.testing.assert_allclose(found.windows[1:9, 0], expected, rtol=1e-6)
-    np.testing.assert_allclose(found.windows[11:19, 0], 0.0, atol=1e-9)
+    np.testing.assert_allclose(evaluation.windows[1:9, 0], expected, rtol=1e-6)
+    np.testing.assert_allclose(evaluation.windows[11:19, 0], 0.0, atol=1e-9)
     heavier = predictor.evaluate({'axes["rail"].armature of slow': 0.25})
     np.testing.assert_allclose(heavier.windows[1:9, 0], 0.0, atol=1e-9)
     mean = predictor.evaluate({'axes["rail"].armature of another': 0.25})
     np.testing.assert_allclose(mean.windows[1:9, 0], 0.0, atol=1e-9)
-    assert found.overall == pytest.approx(found.channels[name] / NOISE, rel=1e-9)
+    assert evaluation.overall == pytest.approx(evaluation.channels[name] / NOISE, rel=1e-9)
     counts = np.tile([11] * 9 + [10], 2)  # the last sample of a recording ends no window
-    everything = np.sqrt(counts @ found.windows[:, 0] ** 2 / counts.sum())
-    assert found.channels[name] == pytest.approx(everything, rel=1e-9)
+    everything = np.sqrt(counts @ evaluation.windows[:, 0] ** 2 / counts.sum())
+    assert evaluation.channels[name] == pytest.approx(everything, rel=1e-9)
 
 
 def test_failed_windows_are_said(predictor):
@@ -88,30 +89,31 @@ def test_failed_windows_are_said(predictor):
     assert (some.failed, some.count) == (10, 20)
     assert np.isinf(some.windows[:10]).all() and np.isfinite(some.windows[10:]).all()
     assert np.isfinite(some.overall)
-    whole = predictor.evaluate({f"{label}{name}": np.nan for name in ("slow", "right")})
-    assert whole.failed == 20 and np.isinf(whole.overall)
-    summary = whole.summary()
+    all_failed = predictor.evaluate({f"{label}{name}": np.nan for name in ("slow", "right")})
+    assert all_failed.failed == 20 and np.isinf(all_failed.overall)
+    summary = all_failed.summary()
     assert summary["overall"] is None and summary["channels"]['position["rail"]']["rms"] is None
     assert summary["per_window"][0] == [None]
 
 
 @pytest.mark.slow
 def test_what_is_left_out_is_predicted(problem):
-    """With the right parameter to the noise; with a wrong one, that cannot change, worse."""
-    found = problem.cross_validate(folds=4)
-    assert found.errors.shape == (4,)
-    assert found.failed == 0
-    np.testing.assert_allclose(found.values, 0.25, atol=0.01)
+    """Recordings that were left out are predicted to the noise with the right parameter, and worse
+    with a wrong, fixed one."""
+    validation = problem.cross_validate(folds=4)
+    assert validation.errors.shape == (4,)
+    assert validation.failed == 0
+    np.testing.assert_allclose(validation.values, 0.25, atol=0.01)
     # Rates of starts are central differences: after t their noise is 50 √2 t that of a sample.
     since = 0.01 * np.arange(1, 11)
     expected = np.sqrt(np.sum(2.0 + 5000.0 * since**2) / 11)
-    assert found.mean == pytest.approx(expected, rel=0.25)
-    spread = np.std(found.errors, ddof=1) / 2
-    assert found.standard_error == pytest.approx(spread)
-    assert found.channels['position["rail"]'].shape == (4,)
+    assert validation.mean == pytest.approx(expected, rel=0.25)
+    spread = np.std(validation.errors, ddof=1) / 2
+    assert validation.standard_error == pytest.approx(spread)
+    assert validation.channels['position["rail"]'].shape == (4,)
     fixed = copy.copy(problem)
     fixed.scalars = tuple(
-        replace(one, initial=1.0, lower=1.0, upper=1.001) for one in fixed.scalars
+        replace(scalar, initial=1.0, lower=1.0, upper=1.001) for scalar in fixed.scalars
     )
     comparison = compare({"free": problem, "heavy": fixed}, folds=2)
     assert comparison.best == "free"
@@ -142,16 +144,16 @@ def test_folds_are_recordings_or_blocks(problem):
 
 
 def test_parts_are_held_out():
-    recordings = [pushed(str(k), 1.0) for k in range(10)]
-    fitted, held = split(recordings, 0.3, seed=1)
-    assert (len(fitted), len(held)) == (7, 3)
-    assert {one.name for one in (*fitted, *held)} == {str(k) for k in range(10)}
-    assert [r.name for r in split(recordings, 0.3, 1)[1]] == [one.name for one in held]
+    recordings = [accelerated(str(k), 1.0) for k in range(10)]
+    fitted, test_part = split(recordings, 0.3, seed=1)
+    assert (len(fitted), len(test_part)) == (7, 3)
+    assert {log.name for log in (*fitted, *test_part)} == {str(k) for k in range(10)}
+    assert [r.name for r in split(recordings, 0.3, 1)[1]] == [log.name for log in test_part]
     (long,) = [recording(0.01 * np.arange(500), position={"rail": np.arange(500.0)})]
-    fitted, held = split([long], 0.3)
-    samples = [one['position["rail"]'].values[:, 0] for one in (*fitted, *held)]
+    fitted, test_part = split([long], 0.3)
+    samples = [log['position["rail"]'].values[:, 0] for log in (*fitted, *test_part)]
     np.testing.assert_array_equal(np.sort(np.concatenate(samples)), np.arange(500))
-    assert sum(len(one.time) for one in held) == 150
+    assert sum(len(log.time) for log in test_part) == 150
     assert all((np.diff(part) == 1).all() for part in samples)
     with pytest.raises(ValueError, match="between 0 and 1"):
         split(recordings, 1.0)

@@ -1,4 +1,5 @@
-"""Planned motions beside a regressor made by hand, central differences and MuJoCo's torques."""
+"""Check planned motions against a regressor derived by hand, central differences and MuJoCo's
+torques."""
 
 import numpy as np
 import pytest
@@ -23,7 +24,13 @@ PRIOR = 0.05
 
 
 def by_hand(q, rate, gain):
-    """Return the derivatives of torques by the parameters [2 5]."""
+    """Return the derivatives of the torques with respect to the parameters [2 5].
+
+    Args:
+        q: angles of the joints [rad].
+        rate: their rates [rad/s].
+        gain: their accelerations [rad/s²].
+    """
     full, (length, centre) = regressor(q, rate, gain), (LENGTHS[0], CENTRES[1])
     mass = full @ np.array([length, 0, length**2, centre, 0, centre**2])
     return np.column_stack([np.diag(rate), np.diag(gain), mass])
@@ -61,10 +68,10 @@ def test_criterion_is_that_of_a_regressor_made_by_hand(search):
     samples = search.samples(x, search.grid)
     # The first sample is at rest, and is left out.
     rows = np.concatenate([by_hand(*sample.T) for sample in samples.motion[1:]])
-    told = rows.T @ rows / DESIGN.noise**2 * search.recorded / search.count
+    information = rows.T @ rows / DESIGN.noise**2 * search.recorded / search.count
     scale = search.program.scale
-    told[4, 4] += PRIOR**-2.0
-    expected = -np.linalg.slogdet(told * np.outer(scale, scale))[1] / 5
+    information[4, 4] += PRIOR**-2.0
+    expected = -np.linalg.slogdet(information * np.outer(scale, scale))[1] / 5
     value, slope = search.loss(x)
     assert value == pytest.approx(expected, rel=1e-6)
     step = 1e-6
@@ -102,9 +109,11 @@ def test_optimal_motion_keeps_its_limits_and_tells_more(arm, known, tmp_path):
             )
         ]
     )
-    told = rows.T @ rows / DESIGN.noise**2
-    told[4, 4] += PRIOR**-2.0
-    np.testing.assert_allclose(motion.after, np.sqrt(np.diag(np.linalg.inv(told))), rtol=0.02)
+    information = rows.T @ rows / DESIGN.noise**2
+    information[4, 4] += PRIOR**-2.0
+    np.testing.assert_allclose(
+        motion.after, np.sqrt(np.diag(np.linalg.inv(information))), rtol=0.02
+    )
 
     for name in ("plan.npz", "plan.csv"):
         (back,) = read(motion.save(tmp_path / name), arm)

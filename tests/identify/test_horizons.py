@@ -1,4 +1,5 @@
-"""Fits over simulations that grow longer, on a mass on a spring whose motion is known exactly."""
+"""Check fits over simulations that grow longer, on a mass on a spring whose motion is known
+exactly."""
 
 from typing import Any
 
@@ -13,23 +14,27 @@ from jaxccp.identify.estimation.levenberg_marquardt import minimise
 SPRING = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="x" type="slide"
 stiffness="{stiffness}"/><geom type="sphere" size=".1" mass="1"/></body></worldbody></mujoco>"""
 TRUE, INITIAL = 40.0, 90.0
-"""Stiffness of what is recorded and of what fits begin with [N/m]; the mass is 1 kg."""
+"""Stiffness of the recorded spring, and the one from which fits start [N/m]; the mass is 1 kg."""
 WITH_TIME = "observed", "weight", "time"
-"""Numbers of segments that each sample has."""
+"""Arrays of a segment with one row per sample."""
 
 
 def problem(
     *segment: float, every: float | None = None, h: float | tuple[float, ...] = 1e-2
 ) -> Problem:
-    """Return the identification of the spring from two times 3 s, three of its oscillations."""
+    """Return the identification of the spring from two recordings of 3 s, three oscillations
+    each."""
     time = np.arange(0, 3.0, 0.02)
     recordings = []
-    turn = np.sqrt(TRUE)
+    frequency = np.sqrt(TRUE)
     for size in (0.1, -0.07):
-        position, rate = size * np.cos(turn * time), -size * turn * np.sin(turn * time)
+        position, rate = (
+            size * np.cos(frequency * time),
+            -size * frequency * np.sin(frequency * time),
+        )
         noise = {"position": 1e-4, "rate": 1e-3}
-        one = recording(time, f"{size} m", noise, position={"x": position}, rate={"x": rate})
-        recordings.append(one)
+        log = recording(time, f"{size} m", noise, position={"x": position}, rate={"x": rate})
+        recordings.append(log)
     stiffness = Parameter('axes["x"].stiffness', initial=INITIAL, lower=1.0)
     residual = Simulate(segment, h=h, start="measured", cutoff=np.inf, every=every)
     return Problem(load(SPRING.format(stiffness=INITIAL)), recordings, [stiffness], residual)
@@ -37,22 +42,26 @@ def problem(
 
 @pytest.fixture(scope="module")
 def grown() -> Problem:
-    """The spring over its whole records, after a quarter of an oscillation of each."""
+    """Return the identification of the spring over its whole recordings, after a quarter of an
+    oscillation of each."""
     return problem(0.25, 2.9, every=np.inf)
 
 
 def test_growing_simulations_lead_past_false_minima(
     grown: Problem, monkeypatch: pytest.MonkeyPatch
 ):
-    """An oscillation that is a whole turn off agrees with more of the record than half a turn."""
+    """Growing simulations avoid false minima: an oscillation that is a whole turn off agrees with
+    more of the recording than one that is half a turn off."""
     initial, bounds = grown.column("initial"), (grown.column("lower"), grown.column("upper"))
     alone = minimise(grown.objective, initial, bounds, grown.method)
     assert abs(alone.point.theta[0] - TRUE) > 5.0
     fit = grown.fit()
     assert fit.values[0] == pytest.approx(TRUE, rel=1e-2)
-    assert [len(one.losses) > 1 for one in (*fit.coarser, fit.descent)] == [True, True]
+    assert [len(descent.losses) > 1 for descent in (*fit.coarser, fit.descent)] == [True, True]
     # Standard deviations are estimated again on the way; what is reported falls nevertheless.
-    assert all(np.diff(one.losses).max() < 0.0 for one in (alone, *fit.coarser, fit.descent))
+    assert all(
+        np.diff(descent.losses).max() < 0.0 for descent in (alone, *fit.coarser, fit.descent)
+    )
     # Errors of prediction have a program of their own, and are tested elsewhere.
     monkeypatch.setattr(cross_validation, "evaluation", lambda evaluator, values: None)
     folds = grown.cross_validate(2)
@@ -60,24 +69,25 @@ def test_growing_simulations_lead_past_false_minima(
 
 
 def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem):
-    (short,), (known,) = grown.coarser[0].evaluators, grown.objective.evaluators
-    assert short._terms is known._terms and len(short.plan.batch) == 2
+    (short,), (complete,) = grown.coarser[0].evaluators, grown.objective.evaluators
+    assert short._terms is complete._terms and len(short.plan.batch) == 2
     alone = problem(0.25, every=np.inf).objective.evaluators[0]
-    plans: list[Any] = [one.plan for one in (alone, short)]
+    plans: list[Any] = [evaluator.plan for evaluator in (alone, short)]
     parts = [plan.batch.segments for plan in plans]
-    seen = parts[0].observed.shape[1]
+    samples = parts[0].observed.shape[1]
     for name in ("observed", "weight", "time", "qpos", "qvel"):
         first, second = (np.asarray(getattr(part, name)) for part in parts)
-        np.testing.assert_array_equal(first, second[:, :seen] if name in WITH_TIME else second)
-    assert not np.any(parts[1].weight[:, seen:])
-    (other,) = problem(0.25, 2.9).coarser[0].evaluators
-    assert len(other.plan.batch) == 2 * 12
+        np.testing.assert_array_equal(first, second[:, :samples] if name in WITH_TIME else second)
+    assert not np.any(parts[1].weight[:, samples:])
+    (overlapping,) = problem(0.25, 2.9).coarser[0].evaluators
+    assert len(overlapping.plan.batch) == 2 * 12
 
 
 def test_shorter_steps_come_last_and_their_effect_is_said():
-    """Leapfrog steps of h make a spring seem softer by (ω h)²/12 of its stiffness."""
+    """Leapfrog steps of h make a spring seem softer by (ω h)²/12 of its stiffness, and the fit says
+    so."""
     fit = problem(0.25, 2.9, every=np.inf, h=(5e-2, 1e-2)).fit()
-    short, coarse, fine = (one.point.theta[0] for one in (*fit.coarser, fit.descent))
+    short, coarse, fine = (descent.point.theta[0] for descent in (*fit.coarser, fit.descent))
     share = TRUE * 5e-2**2 / 12
     assert coarse == pytest.approx(TRUE * (1 - share), rel=0.1 * share)
     assert fine == pytest.approx(TRUE * (1 - share / 25), rel=0.1 * share)

@@ -1,4 +1,4 @@
-"""Simulations of recordings take any stepper."""
+"""Check that simulations of recordings accept every stepper."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ FLOOR = '<geom type="plane" size="3 3 1" pos="0 0 -1"/>'
 BLOCK = """<body name="block" pos="1 0 -.9"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/>
 </body>"""
 STIFFNESS, DAMPING, H, SIZE = 40.0, 0.8, 5e-3, 0.1
-TURN = np.sqrt(STIFFNESS - 0.25 * DAMPING**2)
+FREQUENCY = np.sqrt(STIFFNESS - 0.25 * DAMPING**2)
 
 
 def motion() -> Recording:
@@ -26,14 +26,21 @@ def motion() -> Recording:
     decay = 0.5 * DAMPING
     time = np.arange(0, 0.5, 0.02)
     size = SIZE * np.exp(-decay * time)
-    position = size * (np.cos(TURN * time) + decay / TURN * np.sin(TURN * time))
-    rate = -size * STIFFNESS / TURN * np.sin(TURN * time)
+    position = size * (np.cos(FREQUENCY * time) + decay / FREQUENCY * np.sin(FREQUENCY * time))
+    rate = -size * STIFFNESS / FREQUENCY * np.sin(FREQUENCY * time)
     noise = {"position": 1e-4, "rate": 1e-3}
     return recording(time, "decay", noise, position={"x": position}, rate={"x": rate})
 
 
 def problem(name: str, block: bool, damping: float = DAMPING) -> Problem:
-    """Return the identification of the damping, by a stepper whose own length is another one."""
+    """Return the identification of the damping with a stepper that was built for another step
+    length.
+
+    Args:
+        name: name of the stepper in ``STEPPERS``.
+        block: whether a block rests on a floor beside the oscillator, so that contact is solved.
+        damping: initial value of the damping [N s/m].
+    """
     stepper = STEPPERS[name](3e-4, "ncp", stop=Stop(1e-9))
     residual = Simulate(0.4, h=H, start="measured", cutoff=np.inf, every=np.inf, stepper=stepper)
     parameter = Parameter('axes["x"].damping', initial=damping, lower=0.01)
@@ -42,7 +49,7 @@ def problem(name: str, block: bool, damping: float = DAMPING) -> Problem:
 
 
 def simulated(name: str, block: bool) -> tuple[Array, Array, Array]:
-    """Return what was recorded, what the model shows, and where there is a sample."""
+    """Return the recorded values, the simulated values, and a mask of the samples that exist."""
     plan: Any = problem(name, block).objective.evaluators[0].plan
     segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.segments)
     return jax.jit(plan.curves)(plan.subject, segment, np.zeros(0))[1:]
@@ -51,10 +58,11 @@ def simulated(name: str, block: bool) -> tuple[Array, Array, Array]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STEPPERS)
 def test_any_stepper_simulates_a_recording(name: str) -> None:
-    """In steps of Simulate's length; with a block at rest on a floor where contact is solved."""
+    """Every stepper simulates a recording in the steps of ``Simulate``, with a block at rest on a
+    floor where it solves contact."""
     # The other schemes of second order share the step of hht.
     observed, shown, present = simulated(name, block=name in ("euler", "projected", "hht"))
-    error = np.abs(np.where(present, observed - shown, 0.0)).max(axis=0) / [SIZE, SIZE * TURN]
+    error = np.abs(np.where(present, observed - shown, 0.0)).max(axis=0) / [SIZE, SIZE * FREQUENCY]
     assert present.sum() > 30 and np.abs(observed[0]).max() > 0.5 * SIZE
     assert error.max() < {"newmark": 2e-2, "rk4": 1e-3}.get(name, 2e-3)
 

@@ -1,4 +1,4 @@
-"""Impact laws against mechanics worked out by hand, and their identification from impacts."""
+"""Check impact laws against mechanics derived by hand, and their identification from impacts."""
 
 import json
 from functools import partial
@@ -27,7 +27,16 @@ TRUTH = {"restitution": 0.6, "friction": 0.25, "inertia": 1.2, "stiffness": 3.0}
 
 
 def solve(name, delassus, velocity, restitution, friction, stiffness=1.0):
-    """Return the impulse of a law [N s] and the velocity after it [m/s]."""
+    """Return the impulse of a law [N s] and the velocity after it [m/s].
+
+    Args:
+        name: name of the impact law.
+        delassus: Delassus matrix of the contact [1/kg], rows and columns (normal, tangent).
+        velocity: velocity before the impact [m/s], normal and tangential.
+        restitution: coefficient of restitution.
+        friction: coefficient of friction.
+        stiffness: tangential stiffness as a multiple of the normal one.
+    """
     numbers = {"tangential_stiffness": jnp.asarray(stiffness)}
     coefficients = jnp.asarray(restitution), jnp.asarray(friction)
     impulse = LAWS[name].impulse(ImpactContact(delassus, velocity, *coefficients, numbers))
@@ -38,7 +47,7 @@ after = jax.jit(solve, static_argnames="name")
 
 
 def tolerance(name):
-    """Return the accuracy of a law: that of integration, or rounding."""
+    """Return the accuracy of a law: that of its integration, or rounding."""
     return 2e-3 if name == "tangential_compliance" else 1e-12
 
 
@@ -69,9 +78,13 @@ def test_no_impulse_without_approach(name):
 
 
 def test_rouths_method_by_hand():
-    """N = [[2, 1], [1, 4]], u = (−1, 1), μ = ½, e = ½: it slips with dp_t = −dp_n/2, so that
-    du = (3/2, −1) dp, until p = 2/3 by the normal velocity and p = 1 by the slip. Compression ends
-    at 2/3, restitution at 1, just as the slip does."""
+    """Routh's method agrees with a solution by hand for N = [[2, 1], [1, 4]], u = (−1, 1), μ = ½, e
+    = ½.
+
+    The contact slips with dp_t = −dp_n/2, so that du = (3/2, −1) dp, until p = 2/3 by the normal
+    velocity and p = 1 by the slip. Compression ends at 2/3, restitution at 1, just as the slip
+    does.
+    """
     delassus, velocity = jnp.array([[2.0, 1.0], [1.0, 4.0]]), jnp.array([-1.0, 1.0])
     impulse, u = after("poisson", delassus, velocity, 0.5, 0.5)
     np.testing.assert_allclose(impulse, [1.0, -0.5], rtol=1e-12)
@@ -88,7 +101,7 @@ def test_rouths_method_by_hand():
 
 @pytest.mark.parametrize("e", [0.5, 1.0])
 def test_sticking_sphere_turns_its_slip_around(e):
-    """A sphere that sticks swings on its tangential spring for as long as the normal one acts:
+    """A sphere that sticks oscillates on its tangential spring for as long as the normal one acts:
     phase ω (π/2)(1 + e) / ω_n with ω² = k_t N_tt."""
     stiffness, delassus = 0.2, jnp.diag(jnp.array([25.0, 87.5]))
     _, u = after("tangential_compliance", delassus, jnp.array([-2.0, 0.3]), e, 50.0, stiffness)
@@ -97,7 +110,7 @@ def test_sticking_sphere_turns_its_slip_around(e):
 
 
 def contacts(seed, count=300):
-    """Return random contacts that friction does not jam: N, u, e and μ."""
+    """Return random contacts that friction does not jam: N, u, e and μ of each."""
     random = np.random.default_rng(seed)
     root = random.normal(size=(count, 2, 2)) + 1.5 * np.eye(2)
     delassus = np.einsum("nij,nkj->nik", root, root)
@@ -109,13 +122,13 @@ def contacts(seed, count=300):
 
 def test_stiff_tangent_tends_to_stronges_law(monkeypatch):
     delassus, velocity, e, mu = contacts(0)
-    e, stiff = 0.4 + 0.6 * e, np.full(len(e), 1e4)
+    e, stiffness = 0.4 + 0.6 * e, np.full(len(e), 1e4)
     _, hard = jax.vmap(partial(after, "stronge"))(delassus, velocity, e, mu)
 
     def errors(steps):
         monkeypatch.setattr(laws, "PHASE_STEPS", steps)
         law = partial(solve, "tangential_compliance")
-        _, soft = jax.jit(jax.vmap(law))(delassus, velocity, e, mu, stiff)
+        _, soft = jax.jit(jax.vmap(law))(delassus, velocity, e, mu, stiffness)
         return np.linalg.norm(soft - hard, axis=1) / np.linalg.norm(velocity, axis=1)
 
     coarse, fine = errors(72), errors(288)
@@ -169,7 +182,8 @@ def test_unknown_law():
 
 
 def impacts(count=40, gap=0.004):
-    """Return impacts of an ellipse on the ground, by mechanics written out here."""
+    """Return recordings of impacts of an ellipse on the ground, from equations written out in this
+    function."""
     random = np.random.default_rng(2)
     inertia = TRUTH["inertia"] * INERTIA
     recordings = []
@@ -230,27 +244,28 @@ def test_recovers_the_parameters_and_reports_them(problem, tmp_path):
 
 
 def test_residual_is_the_relative_error_in_the_norm_of_kinetic_energy(problem):
-    """With the nominal parameters nothing but the rates after matters: against the formula."""
+    """The residual with the nominal parameters is the relative error of the rates after the impact,
+    in the norm of kinetic energy."""
     plan, theta = problem.plans[0], problem.column("initial")
     pair = plan.batch.take(np.array([3]))
     subject, pair = problem.subject(theta), jax.tree.map(lambda leaf: leaf[0], pair)
     rates = np.asarray(plan.predict(subject, pair))
     norm = np.array([MASS, MASS, INERTIA])
     error = np.sqrt(norm @ (rates - pair.after) ** 2 / (norm @ pair.after**2))
-    found, _ = plan.residual(subject, pair, jnp.zeros(0))
-    np.testing.assert_allclose(np.linalg.norm(found) * 0.01, error, rtol=1e-9)
+    residual, _ = plan.residual(subject, pair, jnp.zeros(0))
+    np.testing.assert_allclose(np.linalg.norm(residual) * 0.01, error, rtol=1e-9)
 
 
 def test_components_of_one_error_share_its_spread(problem):
     evaluator = problem.objective.evaluators[0]
-    known = evaluator.weight
+    initial_weight = evaluator.weight
     values = np.tile(problem.column("initial"), (len(problem.plans[0].batch), 1))
     terms = evaluator.terms(values, np.zeros((len(values), 0)))
     evaluator.reweight(terms, np.zeros((len(terms.usable), 0)))
-    spread = np.sqrt(terms.square.sum() / terms.count.sum()) / known
+    spread = np.sqrt(terms.square.sum() / terms.count.sum()) / initial_weight
     np.testing.assert_allclose(evaluator.weight, 1.0 / np.maximum(spread, 1.0), rtol=1e-6)
     assert np.ptp(evaluator.weight) == 0.0 < 1.0 - evaluator.weight[0]
-    evaluator.weight = known
+    evaluator.weight = initial_weight
 
 
 def test_random_folds_leave_out_every_impact_once(problem):
@@ -267,9 +282,9 @@ def test_refuses_what_is_no_impact():
     rig, (first, *_) = jaxccp.load(RIG), impacts(2)
     time = np.array([0.0, 0.004])
 
-    def refused(text, one, settings=None):
+    def refused(text, log, settings=None):
         with pytest.raises(ValueError, match=text):
-            Problem(rig, [one], PARAMETERS, settings or Impacts())
+            Problem(rig, [log], PARAMETERS, settings or Impacts())
 
     long = {name: np.zeros(3) for name in AXES}
     refused("has 3 samples", recording(np.arange(3.0), "long", position=long, rate=long))

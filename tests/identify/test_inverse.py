@@ -1,4 +1,4 @@
-"""Inverse dynamics as a residual, beside torques that MuJoCo computes."""
+"""Check inverse dynamics as a residual against torques that MuJoCo computes."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,8 @@ JOINTS = ("hip", "knee")
 
 @pytest.fixture(scope="module")
 def motion() -> dict[str, np.ndarray]:
-    """A smooth motion, and the torques that MuJoCo's inverse dynamics gives it, with friction."""
+    """Return a smooth motion and the torques that MuJoCo's inverse dynamics gives for it, with
+    friction."""
     time = np.arange(0.0, 4.0, 2e-3)
     phase = 2 * np.pi * np.outer(time, [0.5, 0.8])
     q = 0.7 * np.sin(phase) + 0.3 * np.sin(2.3 * phase + 1.0)
@@ -68,14 +69,15 @@ def test_torques_tell_what_they_were_made_with(motion) -> None:
     )
     problem = Problem(jaxccp.load(XML), [log], unknown(list(TRUTH)), InverseDynamics(cutoff=20.0))
     fit = problem.fit()
-    found, error = fit.values, fit.uncertainty.standard_error
+    values, error = fit.values, fit.uncertainty.standard_error
     truth = np.array([TRUTH[name] for name in problem.names])
-    assert np.all(np.abs(found - truth) < 4 * error)
+    assert np.all(np.abs(values - truth) < 4 * error)
     assert np.all(error < 0.1 * np.abs(truth) + 0.01)
 
 
 def test_servo_laws_stand_for_torques(motion) -> None:
-    """Commands for which the servos give just the torques of the motion."""
+    """Commands for which the servos exert the torques of the motion identify the same
+    parameters."""
     gains = np.array([[40.0, 30.0], [2.0, 1.0]])
     command = motion["q"] + (motion["torque"] + gains[1] * motion["rate"]) / gains[0]
     log = recording(motion["time"], position=by_joint(motion["q"]), control=by_joint(command))
@@ -96,9 +98,9 @@ def test_what_it_cannot_compare_is_refused(motion) -> None:
 
     refused("no position of 'knee'", recording(time, position={"hip": q["hip"]}, torque=torque))
     refused("neither torques nor controls", recording(time, position=q))
-    few = {name: values[:40] for name, values in q.items()}
+    short_positions = {name: values[:40] for name, values in q.items()}
     short = {name: values[:40] for name, values in torque.items()}
-    refused("too short", recording(time[:40], position=few, torque=short))
+    refused("too short", recording(time[:40], position=short_positions, torque=short))
     box = (
         '<geom size=".1"/><body name="leg"><joint name="hip"/><geom size=".1" pos="1 0 0"/></body>'
     )

@@ -1,4 +1,4 @@
-"""Forces of springs, dampers and servos in simulations of recordings, against the exact motion."""
+"""Check springs, dampers and servos in simulations of recordings against the exact motion."""
 
 from typing import Any
 
@@ -21,36 +21,43 @@ MODEL = """<mujoco><option gravity="0 0 0"/><worldbody><body>
 </body></worldbody><actuator><position name="servo" joint="hinge" kp="{kp}" kv="1.5" gear="1.2"/>
 </actuator></mujoco>"""
 SAMPLE = 0.04
-"""Time for which a command is held [s]."""
+"""Time for which a command is constant [s]."""
 
 
 def exact(command: np.ndarray, kp: float, late: float) -> np.ndarray:
-    """Return angles and rates at the samples of a linear oscillator with commands that are held and
-    act ``late`` seconds after they are told, the first one from the beginning."""
+    """Return angles and rates of a linear oscillator at the samples, under piecewise constant
+    commands with a delay; before the delay has passed, the first command acts.
+
+    Args:
+        command: command at each sample [rad].
+        kp: stiffness of the servo [N m/rad].
+        late: delay after which a command acts [s].
+    """
     inertia, gear, kv = 0.1, 1.2, 1.5
     matrix = np.zeros((3, 3))
     matrix[0, 1] = 1.0
     matrix[1] = np.array([-4.0 - gear**2 * kp, -0.3 - gear**2 * kv, gear * kp]) / inertia
-    first, then = expm(late * matrix), expm((SAMPLE - late) * matrix)
+    delayed_step, remaining_step = expm(late * matrix), expm((SAMPLE - late) * matrix)
     state, out, before = np.array([0.2, 0.0, 0.0]), [], command[0]
     for value in command:
         out.append(state[:2])
-        state = first @ [*state[:2], before]
-        state = then @ [*state[:2], value]
+        state = delayed_step @ [*state[:2], before]
+        state = remaining_step @ [*state[:2], value]
         before = value
     return np.array(out)
 
 
 @pytest.mark.parametrize("late", [None, 0.0, 0.0013, 0.0237])
 def test_simulations_are_of_second_order(late: float | None) -> None:
-    """With servo, spring, damping and commands that jump, one of them where the segment starts, of
-    an axis without armature; with a delay that is a parameter, and without."""
+    """The error falls with the square of the step, with servo, spring, damping and commands that
+    jump, one of them where the segment starts, for an axis without armature; with a delay that is a
+    parameter, and without."""
     command = 0.2 + np.array([0.1, 0.5, -0.4, 0.5, 0.0, 0.0, 0.3, 0.3, 0.1])
     truth = exact(command, 30.0, late or 0.0)
     time, begin = SAMPLE * np.arange(len(command)), 3
     arm = load(MODEL.format(kp=30))
     names = arm.model.topology.linkage
-    one = recording(
+    log = recording(
         time,
         noise={"position": 1e-6},
         position={names.axes[0]: truth[:, 0]},
@@ -60,8 +67,8 @@ def test_simulations_are_of_second_order(late: float | None) -> None:
     errors = []
     for h in (0.01, 0.005):
         settings = Simulate(segment=begin * SAMPLE, h=h, start="measured")
-        chosen = ["axes[*].damping"] if late is None else [delay]
-        problem = Problem(arm, [one], chosen, settings)
+        parameters = ["axes[*].damping"] if late is None else [delay]
+        problem = Problem(arm, [log], parameters, settings)
         plan: Any = problem.plans[0]
         segment = jax.tree.map(lambda leaf: leaf[1], plan.batch.segments)
         start = jnp.asarray(truth[begin, :1]), jnp.asarray(truth[begin, 1:])
@@ -75,7 +82,7 @@ def test_simulations_are_of_second_order(late: float | None) -> None:
 
 
 def test_stiff_forces_stay_implicit() -> None:
-    """Of a servo whose time is far below the step."""
+    """The force of a servo whose time constant is far below the step stays implicit."""
     arm = load(MODEL.format(kp=3e4))
     centring = Centring.of(subject_of(arm, []), 0.01)
     assert centring.springs.all() and centring.dampers.all()

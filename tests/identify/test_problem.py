@@ -1,4 +1,4 @@
-"""Identification of any model: a robot that MuJoCo simulates, and the parts of it."""
+"""Check the identification of any model on a robot that MuJoCo simulates, and its parts."""
 
 from dataclasses import replace
 
@@ -28,11 +28,19 @@ ARM = """<mujoco><compiler angle="radian"/><option timestep="5e-4" integrator="R
 <actuator><motor joint="a"/><motor joint="b"/></actuator></mujoco>"""
 NAMES = "a", "b"
 NOISE = 2e-4
-"""Of joint positions [rad]."""
+"""Standard deviation of joint positions [rad]."""
 
 
 def recorded(seed: int, damping=0.12, armature=0.03, mass=1.1):
-    """Return what MuJoCo does with an arm under random torques, sampled every 5 ms with noise."""
+    """Return the motion of an arm that MuJoCo simulates under random torques, sampled every 5 ms
+    with noise.
+
+    Args:
+        seed: seed of the torques, the initial state and the noise.
+        damping: damping of both joints [N m s/rad].
+        armature: rotor inertia of the first joint [kg m²].
+        mass: mass of the upper link [kg].
+    """
     text = ARM.format(damping=damping, armature=armature, mass=mass)
     m = mujoco.MjModel.from_xml_string(text)
     data, random = mujoco.MjData(m), np.random.default_rng(seed)
@@ -42,12 +50,12 @@ def recorded(seed: int, damping=0.12, armature=0.03, mass=1.1):
     )
     time, position, torque = [], [], []
     for step in range(1001):
-        push = np.sum(amplitude * np.sin(rate * data.time + phase), axis=1)
+        applied = np.sum(amplitude * np.sin(rate * data.time + phase), axis=1)
         if step % 10 == 0:
             time.append(data.time)
             position.append(np.array(data.qpos))
-            torque.append(push)
-        data.ctrl = push
+            torque.append(applied)
+        data.ctrl = applied
         mujoco.mj_step(m, data)
     position = np.array(position) + random.normal(0, NOISE, (len(time), 2))
     return recording(
@@ -65,7 +73,8 @@ def arm():
 
 
 def heavier(subject, mass):
-    """Return the subject with another mass of the upper link, of the same shape and density."""
+    """Return the subject with another mass of the upper link, with unchanged shape and uniform
+    density."""
     model = subject.model
     body = model.topology.body("upper")
     factor = mass / model.bodies.mass[body]
@@ -78,7 +87,8 @@ def heavier(subject, mass):
 
 
 def test_arm_of_another_engine(arm, optimised):
-    """Damping and armature are zero where the fit starts, and act all the same."""
+    """Parameters of an arm that MuJoCo simulates are identified, even though damping and armature
+    start at zero."""
     parameters = [
         Parameter("mass", initial=0.8, lower=0.1, apply=heavier),
         Parameter("axes[*].damping", lower=0.0, scale=0.1),
@@ -120,13 +130,13 @@ def test_what_is_on_a_body_stays_where_it_is(arm):
     subject = subject_of(arm, [recorded(0)])
     body = arm.model.topology.body("upper")
     shift = jnp.asarray([[0.02, -0.03, 0.01]])
-    moved = with_inertias(subject, np.array([body]), jnp.ones(1), shift, jnp.eye(3)[None] * 0.01)
+    shifted = with_inertias(subject, np.array([body]), jnp.ones(1), shift, jnp.eye(3)[None] * 0.01)
 
     def places(subject):
         state = subject.layout.state(subject.model, subject.state, jnp.asarray([0.3, -0.7]))
         return subject.model.sites.poses(state)[0], state.position[body + 1]
 
-    for before, after in zip(places(subject), places(moved), strict=True):
+    for before, after in zip(places(subject), places(shifted), strict=True):
         np.testing.assert_allclose(np.asarray(before), np.asarray(after), atol=1e-12)
 
 
@@ -134,14 +144,16 @@ def test_parameters_are_found_by_their_paths(arm):
     subject = subject_of(arm, [recorded(0)])
     shared = Parameter(("axes[*].damping",), initial=0.3)
     mirrored = Parameter(('sites["mark"].position[0]', '-sites["mark"].position[2]'))
-    own = Parameter(
+    custom = Parameter(
         "half gravity",
         initial=0.5,
         apply=lambda s, x: replace(s, model=replace(s.model, gravity=x * s.model.gravity)),
     )
-    known = ParameterSet([shared, mirrored, own, Parameter("gravity[1]", factor=True)], subject)
-    assert len(known) == 4
-    changed = known.apply(subject, jnp.asarray([0.3, 0.2, 0.5, 2.0])).model
+    parameters = ParameterSet(
+        [shared, mirrored, custom, Parameter("gravity[1]", factor=True)], subject
+    )
+    assert len(parameters) == 4
+    changed = parameters.apply(subject, jnp.asarray([0.3, 0.2, 0.5, 2.0])).model
     np.testing.assert_allclose(np.asarray(changed.axes.damping), [0.3, 0.3])
     np.testing.assert_allclose(np.asarray(changed.sites.position[0, [0, 2]]), [0.2, -0.2])
     third = ParameterSet([Parameter("gravity[1]", initial=2.0)], subject)
@@ -191,7 +203,7 @@ def test_bad_recordings_are_refused(arm):
 
 
 def test_starts_are_eliminated_exactly():
-    """Against a dense system of all unknowns."""
+    """Elimination of the starts gives the solution of a dense system of all unknowns."""
     random = np.random.default_rng(1)
     n, x, p = 4, 3, 2
     root = random.normal(size=(n * x + p, n * x + p))
@@ -213,9 +225,9 @@ def test_starts_are_eliminated_exactly():
     )
     reduced = chains.reduced(0.0)
     step = -np.linalg.solve(reduced.corner, reduced.gradient)
-    whole = -np.linalg.solve(dense, slope)
-    np.testing.assert_allclose(step, whole[n * x :], rtol=1e-8)
-    np.testing.assert_allclose(reduced.starts(step).reshape(-1), whole[: n * x], rtol=1e-7)
+    dense_solution = -np.linalg.solve(dense, slope)
+    np.testing.assert_allclose(step, dense_solution[n * x :], rtol=1e-8)
+    np.testing.assert_allclose(reduced.starts(step).reshape(-1), dense_solution[: n * x], rtol=1e-7)
 
 
 def test_untold_combinations_are_named():
@@ -231,19 +243,19 @@ def test_untold_combinations_are_named():
 
 
 def test_derivatives_are_those_of_the_simulation(arm):
-    """Of a residual with unknown starts, against central differences."""
+    """The derivatives of a residual with unknown starts match central differences."""
     problem = Problem(
         arm,
         [recorded(0).part(0, 15)],
         [Parameter("axes[*].damping", lower=0.0, scale=0.1)],
         Simulate(segment=0.05, h=2.5e-3),
     )
-    plan, known = problem.plans[0], problem.sets[0]
+    plan, parameters = problem.plans[0], problem.sets[0]
     segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.zeros(1, int)))
 
     @jax.jit
     def residual(z):
-        subject = known.apply(plan.subject, z[:2])
+        subject = parameters.apply(plan.subject, z[:2])
         return plan.residual(subject, segment, z[2:])[0].reshape(-1)
 
     z = jnp.asarray([0.2, 0.1, 0.01, -0.02, 0.1, 0.05])
@@ -255,7 +267,8 @@ def test_derivatives_are_those_of_the_simulation(arm):
 
 
 def test_gradient_of_joined_segments(arm):
-    """Of the loss with gaps between segments, in parameters and starts, against differences."""
+    """The gradient of the loss with gaps between segments, in parameters and starts, matches
+    differences."""
     problem = Problem(
         arm,
         [recorded(0).part(0, 40)],
@@ -283,16 +296,16 @@ def test_gradient_of_joined_segments(arm):
 
 
 def delayed(late: float, clock: float = 1.0):
-    """Return a recording whose torques are told ``late`` seconds before they act [s], by a clock
-    that runs ``clock`` times too slowly."""
-    one = recorded(3)
+    """Return a recording whose torques are logged ``late`` seconds before they act, by a clock that
+    runs ``clock`` times too slowly."""
+    log = recorded(3)
     torque = {}
     for name in NAMES:
-        (values,) = one[f'torque["{name}"]'].values.T
-        torque[name] = np.interp(one.time + late, one.time, values)
-    position = {name: one[f'position["{name}"]'].values[:, 0] for name in NAMES}
+        (values,) = log[f'torque["{name}"]'].values.T
+        torque[name] = np.interp(log.time + late, log.time, values)
+    position = {name: log[f'position["{name}"]'].values[:, 0] for name in NAMES}
     noise = {"position": NOISE}
-    return recording(one.time / clock, "late", noise=noise, position=position, torque=torque)
+    return recording(log.time / clock, "late", noise=noise, position=position, torque=torque)
 
 
 def test_delays_of_inputs_and_the_clock_are_found_within_their_bounds():

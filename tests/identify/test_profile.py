@@ -1,4 +1,4 @@
-"""Profile likelihoods of residuals whose profiles are known, or found by another minimiser."""
+"""Check profile likelihoods of residuals with a known profile, or against another minimiser."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -19,13 +19,13 @@ pytest.importorskip("mujoco")
 SWING = '<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody></mujoco>'
 SAMPLES = 40
 QUANTILE = 3.8414588206941236
-"""Of χ² with one degree of freedom, for 95 %."""
+"""Quantile of χ² with one degree of freedom, for 95 %."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Rows:
-    """Samples, as segments of one each."""
+    """Samples of a signal, each as a segment of its own."""
 
     time: Float[Array, " 1"]
     value: Float[Array, " 1"]
@@ -43,8 +43,8 @@ class Formula:
     unknowns = 0
 
     def plan(self, subject, recordings):
-        (one,) = recordings
-        rows = Rows(jnp.asarray(one.time[:, None]), jnp.asarray(one.channels[0].values))
+        (log,) = recordings
+        rows = Rows(jnp.asarray(log.time[:, None]), jnp.asarray(log.channels[0].values))
         batch = Batch.without_starts(rows, np.zeros(SAMPLES, int))
         return replace(self, batch=batch, subject=subject, recordings=tuple(recordings))
 
@@ -54,7 +54,15 @@ class Formula:
 
 
 def fitted(function, names, values, initial, **bounds):
-    """Return a fit of a function of time to 40 samples."""
+    """Return a fit of a function of time to 40 samples.
+
+    Args:
+        function: function of time and the parameters.
+        names: names of the parameters.
+        values: values of the samples.
+        initial: initial values of the parameters.
+        bounds: keyword arguments of ``Parameter`` by parameter name.
+    """
 
     def parameter(name, first):
         def apply(subject, value):
@@ -79,15 +87,15 @@ def test_profile_of_a_linear_problem_is_the_exact_parabola():
     best = np.linalg.lstsq(matrix, values, rcond=None)[0]
     variance = np.linalg.inv(matrix.T @ matrix)
     for place, name in enumerate(names):
-        found = fit.profile(name)
+        profile = fit.profile(name)
         deviation = np.sqrt(variance[place, place])
         # Noise of 0.5 where 1 was told: clusters give no more than the noise that was told.
         half = np.sqrt(QUANTILE) * deviation
-        np.testing.assert_allclose(found.interval, best[place] + [-half, half], rtol=1e-4)
-        exact = 0.5 * ((found.values - best[place]) / deviation) ** 2
-        np.testing.assert_allclose(found.rise, exact, atol=1e-4)
-        assert "interval" in str(found)
-        assert not found.notes
+        np.testing.assert_allclose(profile.interval, best[place] + [-half, half], rtol=1e-4)
+        exact = 0.5 * ((profile.values - best[place]) / deviation) ** 2
+        np.testing.assert_allclose(profile.rise, exact, atol=1e-4)
+        assert "interval" in str(profile)
+        assert not profile.notes
 
 
 def test_flat_direction_has_no_end_and_a_bound_says_so():
@@ -101,12 +109,12 @@ def test_flat_direction_has_no_end_and_a_bound_says_so():
         **bounds,
     )
     assert not np.isfinite(fit.uncertainty.standard_error).any()
-    found = fit.profile("first", points=6)
-    assert found.interval[0] == -np.inf
-    assert "do not bound it below" in str(found)
-    other = fit.profile("second", points=12)
-    assert other.interval == (0.0, np.inf)
-    assert "its bound 0 ends the interval" in other.notes[0]
+    profile = fit.profile("first", points=6)
+    assert profile.interval[0] == -np.inf
+    assert "do not bound it below" in str(profile)
+    bounded = fit.profile("second", points=12)
+    assert bounded.interval == (0.0, np.inf)
+    assert "its bound 0 ends the interval" in bounded.notes[0]
 
 
 def test_nonlinear_profile_is_that_of_another_minimiser():
@@ -115,19 +123,19 @@ def test_nonlinear_profile_is_that_of_another_minimiser():
     fit = fitted(
         lambda t, size, rate: size * jnp.exp(-rate * t), ("size", "rate"), values, (1.5, 1.0)
     )
-    found = fit.profile("rate")
+    profile = fit.profile("rate")
 
     def loss(rate):
         shape = np.exp(-rate * time)
         return 0.5 * np.sum((values - shape * (shape @ values) / (shape @ shape)) ** 2)
 
-    found_least: Any = minimize_scalar(loss, (1.0, 2.0), tol=1e-12)
-    least = found_least.fun
-    for value, rise in zip(found.values, found.rise, strict=True):
-        assert rise == pytest.approx(loss(value) - least, abs=1e-3)
-    for end in found.interval:
-        assert loss(end) - least == pytest.approx(0.5 * QUANTILE, rel=0.02)
-    low, high = np.subtract(found.interval, found.best)
+    minimum: Any = minimize_scalar(loss, (1.0, 2.0), tol=1e-12)
+    minimum_loss = minimum.fun
+    for value, rise in zip(profile.values, profile.rise, strict=True):
+        assert rise == pytest.approx(loss(value) - minimum_loss, abs=1e-3)
+    for end in profile.interval:
+        assert loss(end) - minimum_loss == pytest.approx(0.5 * QUANTILE, rel=0.02)
+    low, high = np.subtract(profile.interval, profile.best)
     assert abs(high + low) > 0.05 * high
 
 

@@ -1,4 +1,4 @@
-"""Recordings read from files of every format."""
+"""Check that recordings are read from files of every format."""
 
 import json
 import sys
@@ -41,7 +41,8 @@ def save(path: Path, **arrays) -> Path:
 
 
 def test_arrays_of_joints(arm, tmp_path: Path):
-    """NaN is a missing sample, ``start`` begins runs, commands are controls of servos."""
+    """NaN marks a missing sample, ``start`` gives where each run begins, and commands become
+    controls of servos."""
     tau = Q.copy()
     tau[2, 1] = np.nan
     path = save(
@@ -67,7 +68,7 @@ def test_arrays_of_joints(arm, tmp_path: Path):
     assert first.notes == ("not read: current",)
     with pytest.raises(InputError, match="commanded positions of elbow; give the model"):
         read(path)
-    (one, _) = read(
+    (log, _) = read(
         path,
         arm,
         joints=["shoulder", "elbow"],
@@ -80,12 +81,12 @@ def test_arrays_of_joints(arm, tmp_path: Path):
         scale={"q": 0.5, "torque": 2.0},
         leave_out=['torque["sh*"]'],
     )
-    assert set(one.index) == {
+    assert set(log.index) == {
         *('position["shoulder"]', 'position["elbow"]', 'motion["shoulder"]', 'motion["elbow"]'),
         *('rate["elbow"]', 'torque["elbow"]'),
     }
-    np.testing.assert_array_equal(one['motion["shoulder"]'].values[:, 0], 0.5 * Q[:, 0])
-    np.testing.assert_array_equal(one['torque["elbow"]'].values[:, 0], 2 * tau[:, 1])
+    np.testing.assert_array_equal(log['motion["shoulder"]'].values[:, 0], 0.5 * Q[:, 0])
+    np.testing.assert_array_equal(log['torque["elbow"]'].values[:, 0], 2 * tau[:, 1])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,14 @@ def test_arrays_of_joints(arm, tmp_path: Path):
     [("double_pendulum", 6, 6), ("go2", 1, 24), ("tiago", 1, 16), ("tx40", 1, 12)],
 )
 def test_recordings_of_robots(shared_data: Path, robot: str, runs: int, channels: int):
-    """The files of real robots, as they are."""
+    """Files of real robots are read unchanged.
+
+    Args:
+        shared_data: folder of the data sets.
+        robot: name of the robot's folder and files.
+        runs: number of recordings in the file.
+        channels: number of channels in each recording.
+    """
     folder = shared_data / "robots" / robot
     mechanism = load(folder / f"{robot}.xml")
     recordings = read(folder / f"{robot}.npz", mechanism)
@@ -109,11 +117,11 @@ def test_channels_by_name(tmp_path: Path):
     path = save(tmp_path / "named.npz", time=TIME, **{"position.elbow": Q[:, 0]})
     pose = np.concatenate([np.zeros((6, 3)), np.tile([1.0, 0, 0, 0], (6, 1))], axis=1)
     pose[3:] *= -1
-    (one,) = read(
+    (log,) = read(
         save(tmp_path / "b.npz", time=TIME, **{'pose["box"]': pose, 'torque["elbow"]': Q[:, 1]})
     )
-    assert set(one.index) == {'pose["box"]', 'torque["elbow"]'}
-    assert "changes sign 1 times" in one.notes[0]
+    assert set(log.index) == {'pose["box"]', 'torque["elbow"]'}
+    assert "changes sign 1 times" in log.notes[0]
     assert list(read(path)[0].index) == ['position["elbow"]']
     assert [r.name for r in read(tmp_path / "*.npz")] == ["b", "named"]
     with pytest.raises(InputError, match=r"positon\.elbow: there is no kind.*'position'"):
@@ -124,7 +132,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         save(tmp_path / folder / "log.npz", time=TIME, **{"position.elbow": Q[:, 0]})
-    assert [one.name for one in read(tmp_path / "*" / "log.npz")] == ["a/log", "b/log"]
+    assert [log.name for log in read(tmp_path / "*" / "log.npz")] == ["a/log", "b/log"]
 
 
 def test_named_columns(arm, tmp_path: Path):
@@ -141,13 +149,13 @@ def test_named_columns(arm, tmp_path: Path):
     np.testing.assert_array_equal(torque, [Q[0, 1], Q[1, 1], np.nan])
     np.testing.assert_array_equal(second.time, TIME[3:])
     assert first.notes == ("not read: spare",)
-    other = tmp_path / "other.csv"
-    other.write_text("t;q1\n0;1\n1;2\n2;x\n")
+    malformed = tmp_path / "other.csv"
+    malformed.write_text("t;q1\n0;1\n1;2\n2;x\n")
     with pytest.raises(InputError, match="line 4 has 'x'"):
-        read(other)
-    other.write_text("t;q1\n0;1\n2000;2\n")
-    (one,) = read(other, columns={"q1": "position.elbow"}, scale={"t": 1e-3})
-    np.testing.assert_array_equal(one.time, [0, 2])
+        read(malformed)
+    malformed.write_text("t;q1\n0;1\n2000;2\n")
+    (log,) = read(malformed, columns={"q1": "position.elbow"}, scale={"t": 1e-3})
+    np.testing.assert_array_equal(log.time, [0, 2])
     for text, words in (
         ("0,1\n1,2\n2,3\n", "no header"),
         ("stamp,position.elbow\n0,1\n1,2\n", "no column of times"),
@@ -157,13 +165,13 @@ def test_named_columns(arm, tmp_path: Path):
         ("time,position.elbw\n0,1\n1,2\n", "no axis 'elbw'.*did you mean 'elbow'"),
         ("time,pose.box[0],pose.box[1]\n0,1,2\n1,2,3\n", "lacks components 2, 3, 4, 5, 6"),
     ):
-        other.write_text(text)
+        malformed.write_text(text)
         with pytest.raises(InputError, match=words):
-            read(other, arm)
+            read(malformed, arm)
 
 
 def test_tosses_and_trees(arm_and_box, tmp_path: Path):
-    """Coordinates in the layout of ``qpos``: MuJoCo's own addresses."""
+    """Coordinates in the layout of ``qpos`` are read by MuJoCo's own addresses."""
     m = mujoco.MjModel.from_xml_string(ARM.format(more=BOX))
     random = np.random.default_rng(0)
     q = random.normal(size=(9, m.nq))
@@ -188,14 +196,14 @@ def test_tosses_and_trees(arm_and_box, tmp_path: Path):
 
 
 def test_what_simulate_writes(arm, tmp_path: Path):
-    """Motions of model files, and of scenes of several copies."""
+    """Motions of model files, and of scenes with several copies, are read."""
     path = save(tmp_path / "arm.npz", time=TIME, qpos=Q, qvel=2 * Q, source=np.array("arm.xml"))
-    (one,) = read(path, arm)
-    np.testing.assert_array_equal(one['position["elbow"]'].values[:, 0], Q[:, 1])
-    np.testing.assert_array_equal(one['rate["shoulder"]'].values[:, 0], 2 * Q[:, 0])
+    (log,) = read(path, arm)
+    np.testing.assert_array_equal(log['position["elbow"]'].values[:, 0], Q[:, 1])
+    np.testing.assert_array_equal(log['rate["shoulder"]'].values[:, 0], 2 * Q[:, 0])
     with pytest.raises(InputError, match="qpos: has 3 numbers a sample, the model 2"):
         read(save(tmp_path / "wide.npz", time=TIME, qpos=np.zeros((6, 3))), arm)
-    facing = np.tile([1.0, 0.0, 0.0, 0.0], (2, 6, 2, 1))
+    orientation = np.tile([1.0, 0.0, 0.0, 0.0], (2, 6, 2, 1))
     position = np.random.default_rng(1).normal(size=(2, 6, 2, 3))
     scene = save(
         tmp_path / "scene.npz",
@@ -203,7 +211,7 @@ def test_what_simulate_writes(arm, tmp_path: Path):
         bodies=np.array(["world", "cube"]),
         time=TIME,
         position=position,
-        quaternion=facing,
+        quaternion=orientation,
         velocity=position,
         angular_velocity=position,
         energy=np.zeros((2, 6)),
@@ -216,7 +224,8 @@ def test_what_simulate_writes(arm, tmp_path: Path):
 
 
 def test_bags(tmp_path: Path):
-    """Joints change their order from message to message, and one is left out."""
+    """Joint states are read from bags whose joints change their order from message to message and
+    of which one is missing."""
     reason = "rosbags is not installed: pip install 'jaxccp[logs]'"
     bags = pytest.importorskip("rosbags.rosbag2", reason=reason)
     typesys = pytest.importorskip("rosbags.typesys", reason=reason)
@@ -238,12 +247,12 @@ def test_bags(tmp_path: Path):
                     effort=2 * Q[k, order],
                 )
                 bag.write(link, 10**9 * k, types.serialize_cdr(message, state.__msgtype__))
-        (one,) = read(folder)
-        np.testing.assert_allclose(one.time, 0.01 * np.arange(4))
-        assert len(one.channels) == 4
-        elbow = one['position["elbow"]'].values[:, 0]
+        (log,) = read(folder)
+        np.testing.assert_allclose(log.time, 0.01 * np.arange(4))
+        assert len(log.channels) == 4
+        elbow = log['position["elbow"]'].values[:, 0]
         np.testing.assert_array_equal(elbow, [*Q[:3, 1], np.nan])
-        np.testing.assert_array_equal(one['torque["shoulder"]'].values[:, 0], 2 * Q[:4, 0])
+        np.testing.assert_array_equal(log['torque["shoulder"]'].values[:, 0], 2 * Q[:4, 0])
         with pytest.raises(InputError, match="no joint states of '/joint_state'"):
             read(folder, topic="/joint_state")
     (file,) = (tmp_path / "MCAP").glob("*.mcap")
@@ -297,13 +306,13 @@ def test_absent_packages_are_named(monkeypatch, tmp_path: Path, module: str, nam
 
 
 def test_bad_files_are_refused(arm, tmp_path: Path):
-    for given, words in (
+    for files, words in (
         (tmp_path / "gone.npz", "no such file"),
         (tmp_path / "gone_*.npz", "no file matches"),
         ([], "no files are named"),
     ):
         with pytest.raises(InputError, match=words):
-            read(given)
+            read(files)
     (tmp_path / "log.doc").write_text("")
     with pytest.raises(InputError, match="no format that is known"):
         read(tmp_path / "log.doc")
@@ -331,4 +340,4 @@ def test_bad_files_are_refused(arm, tmp_path: Path):
 
 def test_every_format_refuses_other_files(tmp_path: Path):
     (tmp_path / "notes.txt").write_text("nothing")
-    assert not any(one.accepts(tmp_path / "notes.txt") for one in FORMATS.values())
+    assert not any(reader.accepts(tmp_path / "notes.txt") for reader in FORMATS.values())

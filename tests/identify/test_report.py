@@ -1,4 +1,4 @@
-"""Reports of fits and identified models written back: a pendulum whose motion is known."""
+"""Check reports of fits and identified models on a pendulum whose motion is known."""
 
 import json
 from dataclasses import replace
@@ -94,7 +94,8 @@ def report(fit, tmp_path_factory):
 
 
 class Reader(HTMLParser):
-    """Follows tags: each is closed in order; keeps what is shown and what is fetched."""
+    """A parser that checks that tags close in order, and collects the visible text, the sources and
+    the ids."""
 
     VOID = ("meta", "img", "input", "br", "link")
 
@@ -103,9 +104,9 @@ class Reader(HTMLParser):
         self.open, self.text, self.sources, self.ids = [], [], [], []
 
     def handle_starttag(self, tag, attributes):
-        known = dict(attributes)
-        self.sources += [known[name] for name in ("src", "href") if name in known]
-        self.ids += [known["id"]] if "id" in known else []
+        values = dict(attributes)
+        self.sources += [values[name] for name in ("src", "href") if name in values]
+        self.ids += [values["id"]] if "id" in values else []
         if tag not in self.VOID:
             self.open.append(tag)
 
@@ -125,8 +126,8 @@ def test_page_is_whole_and_needs_nothing_else(fit, report):
     reader.close()
     assert not reader.open
     assert len(reader.ids) == len(set(reader.ids))
-    assert all(one.startswith(("#", "data:image/png;base64,")) for one in reader.sources)
-    assert {one[1:] for one in reader.sources if one.startswith("#")} <= set(reader.ids)
+    assert all(source.startswith(("#", "data:image/png;base64,")) for source in reader.sources)
+    assert {source[1:] for source in reader.sources if source.startswith("#")} <= set(reader.ids)
     shown = " ".join(reader.text)
     for name in fit.names:
         assert name in shown
@@ -140,7 +141,7 @@ def test_page_is_whole_and_needs_nothing_else(fit, report):
 
 
 def test_replay_shows_where_the_bob_is(fit):
-    """The bob's centre of mass hangs at its length from the joint, by the measured angle."""
+    """The bob's centre of mass is drawn at its distance from the joint, at the measured angle."""
     (curves,) = curves_of(fit)
     drawn = replay(fit, curves)
     assert drawn is not None
@@ -151,9 +152,9 @@ def test_replay_shows_where_the_bob_is(fit):
         recorded.time[np.isfinite(recorded.channels[0].values[:, 0])],
         recorded.channels[0].values[np.isfinite(recorded.channels[0].values[:, 0]), 0],
     )
-    found = np.array(motion["measured"])[:, :3]
-    np.testing.assert_allclose(found[:, 0], -LENGTH * np.sin(angle), atol=1e-4)
-    np.testing.assert_allclose(found[:, 2], 2 - LENGTH * np.cos(angle), atol=1e-4)
+    drawn_pose = np.array(motion["measured"])[:, :3]
+    np.testing.assert_allclose(drawn_pose[:, 0], -LENGTH * np.sin(angle), atol=1e-4)
+    np.testing.assert_allclose(drawn_pose[:, 2], 2 - LENGTH * np.cos(angle), atol=1e-4)
 
 
 def test_errors_are_those_of_the_loss(fit):
@@ -164,7 +165,7 @@ def test_errors_are_those_of_the_loss(fit):
     assert unit == "rad"
     assert error == pytest.approx(mean, rel=1e-6)
     assert (
-        sum(np.isfinite(one.measured).sum() for one in curves.segments) == 200 + 4
+        sum(np.isfinite(segment.measured).sum() for segment in curves.segments) == 200 + 4
     )  # ends and starts
 
 
@@ -180,7 +181,9 @@ def test_values_are_read_back(fit, report):
     covariance = fit.uncertainty.covariance
     expected = covariance[0, 2] / np.sqrt(covariance[0, 0] * covariance[2, 2])
     assert correlation[0, 2] == pytest.approx(expected)
-    assert content["identifiability"] == [one.text for one in fit.identifiability.poorly_determined]
+    assert content["identifiability"] == [
+        direction.text for direction in fit.identifiability.poorly_determined
+    ]
     still = Problem(
         fit.problem.cases[0].mechanism,
         fit.problem.cases[0].recordings,
@@ -213,14 +216,14 @@ def test_a_model_of_single_recordings_keeps_its_numbers(file, tmp_path):
     problem = Problem(loaded, [swings(0), swings(1)], parameters, Simulate(0.5, h=1e-2))
     values = problem.column("initial") + 0.1 * np.arange(len(problem.names))
     fake: Any = SimpleNamespace(problem=problem, values=values, names=problem.names)
-    said = write_identified(fake, loaded, tmp_path / "out.xml")
-    assert sum('axes["swing"].damping of swing' in line for line in said) == 2
-    assert sum("time_scale is" in line for line in said) == 1
-    assert len(said) == 3
+    lines = write_identified(fake, loaded, tmp_path / "out.xml")
+    assert sum('axes["swing"].damping of swing' in line for line in lines) == 2
+    assert sum("time_scale is" in line for line in lines) == 1
+    assert len(lines) == 3
     model = load(tmp_path / "out.xml").model
     assert float(model.axes.damping[0]) == 0.2
-    wanted = problem.subject(values).model.bodies
-    np.testing.assert_allclose(model.bodies.inertia, wanted.inertia, rtol=1e-10)
+    expected = problem.subject(values).model.bodies
+    np.testing.assert_allclose(model.bodies.inertia, expected.inertia, rtol=1e-10)
     changed = replace(loaded.model, gravity=jnp.asarray([0.0, 0.0, -1.0]))
     assert write_identified(changed, file, tmp_path / "moon.xml") == ()
     assert float(load(tmp_path / "moon.xml").model.gravity[2]) == -1.0
@@ -237,7 +240,7 @@ def test_without_matplotlib_the_page_says_so(fit, monkeypatch):
 
 
 def test_torques_of_inverse_dynamics_are_curves(file):
-    """Measured torques beside those of the true pendulum."""
+    """Measured torques are drawn and agree with those of the true pendulum."""
     loaded = load(
         PENDULUM.replace('damping="0.2"', f'damping="{DAMPING}"').replace("&lt;1&gt;", "1")
     )
@@ -255,18 +258,20 @@ def test_torques_of_inverse_dynamics_are_curves(file):
 
 
 def test_poses_have_two_errors():
-    """Both signs of a quaternion are one orientation, and half an angle is its sine at first."""
+    """A pose has errors in position and orientation; both signs of a quaternion are one
+    orientation, and for small angles half the angle is its sine."""
     columns = tuple(Column('pose["b"]', part, "m") for part in "xyz")
     columns += tuple(Column('pose["b"]', f"q{part}", "") for part in "wxyz")
-    turned = np.array([[0, 0, 0, np.cos(5e-4), np.sin(5e-4), 0, 0]])
+    rotated = np.array([[0, 0, 0, np.cos(5e-4), np.sin(5e-4), 0, 0]])
     level = np.array([[0.3, 0, 0.4, 1.0, 0, 0, 0]])
-    curves = CaseCurves(0, columns, (Curve(0, np.zeros(1), level, turned),))
+    curves = CaseCurves(0, columns, (Curve(0, np.zeros(1), level, rotated),))
     assert curves.rms['pose["b"].position'] == (pytest.approx(0.5), "m")
     assert curves.rms['pose["b"].orientation'] == (pytest.approx(1e-3, rel=1e-6), "rad")
 
 
 def test_poses_of_free_bodies_are_replayed():
-    """A pose is of the frame that the coordinates are of, and a missing sample keeps them."""
+    """A pose sets the coordinates of its body's frame, and a missing sample leaves them
+    unchanged."""
     text = """<mujoco><worldbody><body name="b"><freejoint/><geom size=".1" pos=".3 0 0"/></body>
     </worldbody></mujoco>"""
     loaded = load(text)

@@ -1,4 +1,5 @@
-"""Fits from several starts and fits that go on, on a mass on a spring; gaps that follow errors."""
+"""Check fits from several starts, fits that resume, and gaps that adapt to errors, on a mass on a
+spring."""
 
 import json
 from pathlib import Path
@@ -16,22 +17,23 @@ from jaxccp.io.errors import InputError
 SPRING = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="x" type="slide"
 stiffness="90"/><geom type="sphere" size=".1" mass="1"/></body></worldbody></mujoco>"""
 TRUE, NOISE, DRAWS = 40.0, 1e-4, 24
-"""Stiffness of what is recorded [N/m], and its noise [m], and how many starts are drawn."""
+"""Stiffness of the recorded spring [N/m], its noise [m], and the number of starts drawn."""
 BOUNDS = {"lower": 1.0, "upper": 400.0}
-"""Of the stiffness [N/m]; the mass is 1 kg."""
+"""Bounds of the stiffness [N/m]; the mass is 1 kg."""
 
 
 def spring(residual: Any, **bounds: Any) -> Problem:
     """Return the identification of the spring from 3 s, which are three of its oscillations."""
     time = np.arange(0, 3.0, 0.02)
     swing = {"x": 0.1 * np.cos(np.sqrt(TRUE) * time)}
-    one = recording(time, "swing", noise={"position": NOISE}, position=swing)
-    return Problem(load(SPRING), [one], [Parameter('axes["x"].stiffness', **bounds)], residual)
+    log = recording(time, "swing", noise={"position": NOISE}, position=swing)
+    return Problem(load(SPRING), [log], [Parameter('axes["x"].stiffness', **bounds)], residual)
 
 
 @pytest.fixture(scope="module")
 def rough() -> Problem:
-    """The spring over its whole record: nearly every stiffness is close to a false minimum."""
+    """Return the identification over the whole recording, where nearly every stiffness is close to
+    a false minimum."""
     residual = Simulate(segment=2.9, h=1e-2, start="measured")
     return spring(residual, **BOUNDS)
 
@@ -41,7 +43,7 @@ def test_losses_of_a_batch_are_those_of_one_vector_after_the_other(rough: Proble
     objective, still = rough.objective, (np.zeros((1, 0)),)
     for evaluator in objective.evaluators:
         evaluator.reset_deviations()
-    alone = [objective.at(one, still).loss for one in theta[:3]]
+    alone = [objective.at(vector, still).loss for vector in theta[:3]]
     np.testing.assert_allclose(losses(objective, theta)[:3], alone, rtol=1e-9)
 
 
@@ -66,28 +68,29 @@ def test_starts_are_drawn_within_bounds_and_by_priors(rough: Problem):
 
 
 def test_a_fit_goes_on_where_it_stopped(rough: Problem, tmp_path: Path):
-    """From the length of simulations, and the parameters, of the last step."""
+    """A fit that was interrupted resumes with the simulation length and the parameters of its last
+    step."""
     residual = Simulate(segment=(0.25, 2.9), h=1e-2, start="measured", every=np.inf)
     problem = spring(residual, **BOUNDS)
-    known = rough.objective  # compiled, and the same
-    problem.__dict__["objective"] = known.with_evaluators(
-        [known.evaluators[0].with_plan(problem.plans[0])]
+    compiled = rough.objective  # compiled, and the same
+    problem.__dict__["objective"] = compiled.with_evaluators(
+        [compiled.evaluators[0].with_plan(problem.plans[0])]
     )
     file = tmp_path / "progress.json"
-    begins: list[int] = []
+    iterations: list[int] = []
 
     def stop(iteration: int, loss: float, theta: np.ndarray) -> None:
-        begins.append(iteration)
-        if begins.count(1) == 2:
+        iterations.append(iteration)
+        if iterations.count(1) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         problem.fit(stop, resume=file)
     assert json.loads(file.read_text())["stage"] == 1
-    seen: list[float] = []
-    fit = problem.fit(lambda iteration, loss, theta: seen.append(theta[0]), resume=file)
+    resumed: list[float] = []
+    fit = problem.fit(lambda iteration, loss, theta: resumed.append(theta[0]), resume=file)
     assert fit.values[0] == pytest.approx(TRUE, rel=2e-2)
-    assert len(seen) < len(begins)
+    assert len(resumed) < len(iterations)
     assert read_values(file)['axes["x"].stiffness'] == fit.values[0]
     with pytest.raises(ValueError, match="leave it or restarts= out"):
         problem.fit(restarts=Restarts(), resume=file)
@@ -98,9 +101,9 @@ def test_a_fit_goes_on_where_it_stopped(rough: Problem, tmp_path: Path):
 
 def test_gaps_are_as_wide_as_they_prove_to_be_but_not_less_than_told():
     random = np.random.default_rng(0)
-    told = np.array([0.1, 2.0])
+    given_spread = np.array([0.1, 2.0])
     joined = np.array([*[True] * 400, False])
-    gaps = Gaps(np.tile(told, (401, 1)), joined)
+    gaps = Gaps(np.tile(given_spread, (401, 1)), joined)
     starts, end = np.zeros((401, 2)), np.zeros((401, 2))
     end[:400] = random.normal(size=(400, 2)) * np.array([0.5, 1.0])
     usable = np.ones(401, bool)

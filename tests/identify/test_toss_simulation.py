@@ -1,4 +1,4 @@
-"""Starts of simulations between the impacts of recorded tosses."""
+"""Check the starts of simulations between the impacts of recorded tosses."""
 
 import jax
 import numpy as np
@@ -19,9 +19,9 @@ def plan(recordings: list[Recording], samples: int, every: float | None = None) 
 
 @pytest.fixture(scope="module")
 def bounced() -> Recording:
-    """A flight with an impact between its samples 4 and 5."""
-    (one,) = flights((12,))
-    values = np.array(one.channels[0].values)
+    """Return a flight with an impact between its samples 4 and 5."""
+    (flight,) = flights((12,))
+    values = np.array(flight.channels[0].values)
     values[5:, 2] += 2.0 * DT * np.arange(1, 8)
     return toss(values[:, :3], values[:, 3:])
 
@@ -34,16 +34,16 @@ def test_starts_never_reach_into_the_next_toss():
 
 
 def test_whole_tosses_start_at_the_second_sample_and_end_with_the_recording():
-    whole = plan(flights((12, 9)), 10, every=np.inf)
-    np.testing.assert_allclose(whole.start_times, [DT, DT])
-    np.testing.assert_array_equal((whole.batch.segments.weight[..., 0] > 0).sum(axis=1), [11, 8])
+    complete = plan(flights((12, 9)), 10, every=np.inf)
+    np.testing.assert_allclose(complete.start_times, [DT, DT])
+    np.testing.assert_array_equal((complete.batch.segments.weight[..., 0] > 0).sum(axis=1), [11, 8])
 
 
 def test_velocities_of_starts_are_those_of_the_flight_at_the_start():
-    (one,) = flights((12,))
+    (flight,) = flights((12,))
     with jax.enable_x64(True):
-        qvel = np.asarray(plan([one], 10).batch.segments.qvel)[0]
-    position = np.asarray(one.channels[0].values)[:, :3]
+        qvel = np.asarray(plan([flight], 10).batch.segments.qvel)[0]
+    position = np.asarray(flight.channels[0].values)[:, :3]
     throw = (position[1] - position[0]) / DT - 0.5 * DT * GRAVITY
     np.testing.assert_allclose(qvel[:3], throw + DT * GRAVITY, atol=1e-10)
 
@@ -57,6 +57,6 @@ def test_an_impact_is_no_start(bounced: Recording):
 
 
 def test_missing_samples_are_no_starts():
-    (one,) = flights((12,))
-    one.channels[0].values[4] = np.nan
-    assert np.isfinite(plan([one], 3).batch.segments.qpos).all()
+    (flight,) = flights((12,))
+    flight.channels[0].values[4] = np.nan
+    assert np.isfinite(plan([flight], 3).batch.segments.qpos).all()

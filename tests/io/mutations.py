@@ -1,4 +1,4 @@
-"""Model files spoilt at random."""
+"""Corrupt model files at random."""
 
 import random
 import re
@@ -9,7 +9,14 @@ WORDS = ("hinge", "ball", "free", "slide", "mesh", "sphere", "world", "nobody", 
 
 
 def mutations(text: str, seed: int, count: int) -> Iterator[str]:
-    """``count`` variants of a file, each with one to three things wrong, or not."""
+    """Yield variants of a file with one to three random changes each, some of which may be
+    harmless.
+
+    Args:
+        text: the file.
+        seed: seed of the random changes.
+        count: number of variants.
+    """
     rng = random.Random(seed)
     for _ in range(count):
         spoilt = text
@@ -19,10 +26,10 @@ def mutations(text: str, seed: int, count: int) -> Iterator[str]:
 
 
 def _replace_one(text: str, pattern: str, new: str, rng: random.Random) -> str:
-    found = list(re.finditer(pattern, text))
-    if not found:
+    matches = list(re.finditer(pattern, text))
+    if not matches:
         return text
-    match = rng.choice(found)
+    match = rng.choice(matches)
     return text[: match.start()] + new + text[match.end() :]
 
 

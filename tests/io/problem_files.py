@@ -1,4 +1,4 @@
-"""Small problems written to npz files, with the dense N and r they stand for."""
+"""Write small contact problems to npz files, with the dense N and r that they represent."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def csr(prefix: str, matrix: np.ndarray) -> Fields:
 
 
 def delassus(contacts: int = 4, seed: int = 0) -> tuple[Fields, np.ndarray, np.ndarray]:
-    """A layout "delassus" with some zero blocks, its N and r."""
+    """Return the fields of a file of layout "delassus" with some zero blocks, its N and its r."""
     rng = np.random.default_rng(seed)
     j = rng.normal(size=(contacts, 3, contacts + 1, 2))
     for c in range(contacts):
@@ -34,16 +34,17 @@ def delassus(contacts: int = 4, seed: int = 0) -> tuple[Fields, np.ndarray, np.n
 
 
 def bodies(cohesion: float = 0.0, seed: int = 0) -> tuple[Fields, np.ndarray, np.ndarray]:
-    """A layout "bodies" whose scalar rows stand between the contacts, its N and r.
+    """Return the fields of a file of layout "bodies" with scalar rows between the contacts, its N
+    and its r.
 
     Three bodies: contacts 0–1, 2–world and 1–2, listed out of order, an equality 0–2 and an
     inequality on body 1 alone.
     """
     rng = np.random.default_rng(seed)
     mode = np.array([2, 3, 4, 0, 2, 3, 4, 1, 2, 3, 4], np.int8)
-    touched = [(0, 1)] * 3 + [(0, 2)] + [(2,)] * 3 + [(1,)] + [(1, 2)] * 3
+    coupled = [(0, 1)] * 3 + [(0, 2)] + [(2,)] * 3 + [(1,)] + [(1, 2)] * 3
     d = np.zeros((11, 3, 6))
-    for row, pair in enumerate(touched):
+    for row, pair in enumerate(coupled):
         d[row, pair] = rng.normal(size=(len(pair), 6))
     d = d.reshape(11, 18)
     half = rng.normal(size=(3, 6, 6))

@@ -1,4 +1,4 @@
-"""Activations of a file's actuators, against MuJoCo, mechanics and central differences."""
+"""Check activations of a file's actuators against MuJoCo, mechanics and central differences."""
 
 from dataclasses import replace
 
@@ -59,8 +59,8 @@ def test_activations_and_accelerations_are_mujocos(loaded: Loaded, theirs: tuple
     data.ctrl[:] = CONTROLS[0]
     mujoco.mj_forward(model, data)
     control = loaded.layout.control(jnp.asarray(CONTROLS))
-    found = loaded.layout.acceleration(state, smooth(loaded.model, state, control[0]))
-    np.testing.assert_allclose(found, data.qacc, rtol=1e-12)
+    qacc = loaded.layout.acceleration(state, smooth(loaded.model, state, control[0]))
+    np.testing.assert_allclose(qacc, data.qacc, rtol=1e-12)
     stepper = EulerImplicitLinearized(H)
     _, path = rollout(loaded.model, state, stepper, STEPS, controls=control)
     shown = jax.vmap(loaded.layout.activation)(path.state)
@@ -72,7 +72,8 @@ def test_activations_and_accelerations_are_mujocos(loaded: Loaded, theirs: tuple
 
 
 def test_second_order_steppers_follow_the_exact_path(loaded: Loaded) -> None:
-    """ȧ = (u − a)/T at a constant u, whatever the step; the same motion in half the steps."""
+    """Activations follow ȧ = (u − a)/T exactly at a constant u, whatever the step, and the motion
+    is the same in half the steps."""
     control = jnp.full((16, 4), 0.1)
     state = loaded.keyframe("on")
     ends = [
@@ -88,7 +89,8 @@ def test_second_order_steppers_follow_the_exact_path(loaded: Loaded) -> None:
 
 
 def test_derivatives_are_central_differences(loaded: Loaded) -> None:
-    """Of where the arm ends, in initial activations, time constants and controls."""
+    """The derivatives of the arm's final angle in initial activations, time constants and controls
+    match central differences."""
     start, tau = loaded.keyframe("on"), loaded.model.activations
     assert tau is not None
     inputs = (start.activation, tau.time_constant[1:], jnp.asarray(0.1 * CONTROLS[:5]))
@@ -96,31 +98,38 @@ def test_derivatives_are_central_differences(loaded: Loaded) -> None:
     stepper = EulerImplicitLinearized(H, stop=Stop(1e-13))
 
     def end(x: jax.Array) -> jax.Array:
-        act, constants, controls = back(x)
+        activation, constants, controls = back(x)
         table = replace(tau, time_constant=tau.time_constant.at[1:].set(constants))
-        model, state = replace(loaded.model, activations=table), replace(start, activation=act)
+        model, state = (
+            replace(loaded.model, activations=table),
+            replace(start, activation=activation),
+        )
         final, _ = rollout(model, state, stepper, 5, controls=controls)
         return final.joint_positions[0]
 
     both, step = jax.jit(jax.value_and_grad(end)), 1e-5
     _, slope = both(flat)
-    ways = step * np.eye(len(flat))
-    central = [(both(flat + way)[0] - both(flat - way)[0]) / (2 * step) for way in ways]
+    directions = step * np.eye(len(flat))
+    central = [
+        (both(flat + direction)[0] - both(flat - direction)[0]) / (2 * step)
+        for direction in directions
+    ]
     np.testing.assert_allclose(slope, central, atol=1e-9)
     assert np.all(np.abs(np.asarray(slope)[:5]) > 1e-7)
 
 
 @pytest.mark.long
 def test_linearisation_has_activations(loaded: Loaded) -> None:
-    """They come after pose and velocity, and what a step adds to them is known."""
+    """A linearisation has the activations after pose and velocity, and their known change over a
+    step."""
     state = loaded.keyframe("on")
-    found = linearise(loaded.model, state, jnp.full(4, 0.1), stepper=EulerImplicitLinearized(H))
-    assert found.A.shape == (5, 5)
+    linear = linearise(loaded.model, state, jnp.full(4, 0.1), stepper=EulerImplicitLinearized(H))
+    assert linear.A.shape == (5, 5)
     kept = [1.0, 1 - H / 0.05, np.exp(-H / 0.03)]
-    np.testing.assert_allclose(found.A[2:, 2:], np.diag(kept), atol=1e-12)
-    np.testing.assert_allclose(found.B[2:, [0, 2, 3]], np.diag([H, 0.2, 1 - kept[2]]), atol=1e-12)
-    np.testing.assert_allclose(found.B[2:, 1], 0.0, atol=1e-12)
-    assert np.all(np.abs(found.A[1, 2:]) > 1e-3)
+    np.testing.assert_allclose(linear.A[2:, 2:], np.diag(kept), atol=1e-12)
+    np.testing.assert_allclose(linear.B[2:, [0, 2, 3]], np.diag([H, 0.2, 1 - kept[2]]), atol=1e-12)
+    np.testing.assert_allclose(linear.B[2:, 1], 0.0, atol=1e-12)
+    assert np.all(np.abs(linear.A[1, 2:]) > 1e-3)
 
 
 def test_models_and_states_without_activations_are_told_apart(loaded: Loaded) -> None:
@@ -132,13 +141,13 @@ def test_models_and_states_without_activations_are_told_apart(loaded: Loaded) ->
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"dynamics": "muscle"}, "dynamics must be one of integrator, filter, filterexact"),
         ({"dynamics": "filter", "time_constant": 0.0}, "time_constant must be finite and > 0"),
         ({"dynamics": "filter", "limits": (1.0, 0.0)}, "limits must be"),
     ],
 )
-def test_impossible_activations_are_refused(wrong: dict, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_impossible_activations_are_refused(wrong: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Activation(**wrong)

@@ -1,4 +1,4 @@
-"""Limits of what several actuators exert together, disabled groups and plugins, beside MuJoCo."""
+"""Check limits on sums of actuator forces, disabled groups and plugins against MuJoCo."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,11 +20,20 @@ ARM = """<mujoco>{extension}<option>{flags}</option><worldbody>
 </tendon><actuator>{actuators}</actuator></mujoco>"""
 LIMIT = 'actuatorfrcrange="-.5 .5"'
 MOTORS = '<motor joint="b"/><motor tendon="t" gear="20"/>'
-"""The first is on joint 1 and the second on tendon 0: transmissions of other kinds."""
+"""Two motors with transmissions of different kinds: on joint 1 and on tendon 0."""
 
 
 def arm(path, actuators: str, joint="", tendon="", option="", extension="") -> str:
-    """Write the file of an arm of two links and return its text."""
+    """Write the file of an arm of two links and return its text.
+
+    Args:
+        path: the file to write.
+        actuators: elements of the actuators.
+        joint: attributes of the first joint.
+        tendon: attributes of the tendon.
+        option: attributes of the option element.
+        extension: element of extensions.
+    """
     text = ARM.format(
         actuators=actuators, joint=joint, tendon=tendon, flags="", extension=extension
     ).replace("<option>", f"<option {option}>")
@@ -57,13 +66,13 @@ def test_limits_of_sums_and_disabled_groups(tmp_path, actuators, joint, tendon, 
     loaded = load(path)
     assert not loaded.approximated
     command = loaded.layout.control(jnp.asarray(control))
-    found = accelerations(loaded.model, loaded.state, command)
-    qacc = loaded.layout.acceleration(loaded.state, found)
+    motion = accelerations(loaded.model, loaded.state, command)
+    qacc = loaded.layout.acceleration(loaded.state, motion)
     np.testing.assert_allclose(np.asarray(qacc), data.qacc, rtol=1e-9)
 
 
 def test_disabled_activations_go_on(tmp_path):
-    """MuJoCo integrates the activations of disabled actuators, too."""
+    """Activations of disabled actuators are kept, because MuJoCo integrates them too."""
     path = tmp_path / "arm.xml"
     arm(
         path,
@@ -100,8 +109,8 @@ def test_builder_limits_sums():
     model, state = builder.build()
     inertia = float(model.bodies.inertia[body, 2, 2])
     for control, torque in (([3.0, 1.0], 1.0), ([0.3, -0.2], 0.4), ([-1.0, 1.5], -0.5)):
-        found = accelerations(model, state, jnp.asarray(control))
-        assert float(found.axis[0]) == pytest.approx(torque / inertia)
+        motion = accelerations(model, state, jnp.asarray(control))
+        assert float(motion.axis[0]) == pytest.approx(torque / inertia)
     with pytest.raises(ValueError, match="limits of 'hinge'"):
         builder.limit_actuators("hinge", (1.0, -1.0))
     builder.add_actuator(position_servo(3.0), "hinge")

@@ -1,4 +1,5 @@
-"""Every attribute of MuJoCo's format that changes a compiled model changes ours, or is named."""
+"""Check that every attribute of MuJoCo's format that changes a compiled model changes the model
+here or is named."""
 
 import re
 from functools import cache
@@ -81,7 +82,7 @@ ACTUATORS = {
     "pid": '<pid joint="shoulder" kp="3" {}/>',
     "dcmotor": '<dcmotor joint="shoulder" motorconst=".1" resistance="2" {}/>',
 }
-ALONG = {
+JOINT_OR_TENDON = {
     "armature": ".2",
     "damping": ".3",
     "frictionloss": ".4",
@@ -91,7 +92,7 @@ ALONG = {
     "solreffriction": ".03 1",
     "stiffness": "2",
 }
-"""Attributes of joints and tendons, with a value that is not MuJoCo's own."""
+"""Attributes of joints and tendons, with a value that is not MuJoCo's default."""
 SOFT = {"solimp": ".8 .9 .01", "solref": ("-100 -1", ".02 0")}
 ACTUATOR = {
     "actdim": "1",
@@ -157,7 +158,7 @@ ACTUATOR = {
     "velrange": "-2 2",
     "vmax": "2",
 }
-"""Of actuators; None: needs others beside it, which tests of actuators have."""
+"""Attributes of actuators; None: needs further attributes, which tests of actuators have."""
 VALUES: dict[str, dict] = {
     "compiler": {
         "alignfree": "true",
@@ -198,7 +199,7 @@ VALUES: dict[str, dict] = {
         "disable",
     )
     | {"clampctrl": "disable", "override": "enable"},
-    "joint": ALONG
+    "joint": JOINT_OR_TENDON
     | {
         "actuatorfrcrange": "-.5 .6",
         "actuatorgravcomp": "true",
@@ -257,7 +258,7 @@ VALUES: dict[str, dict] = {
         "margin": ".01",
         "solreffriction": "-100 -1",
     },
-    "fixed": ALONG
+    "fixed": JOINT_OR_TENDON
     | {
         "actuatorfrcrange": "-.5 .6",
         "springlength": ".3",
@@ -281,7 +282,7 @@ SCHEMA = {
 }
 NOT_ALONE = (
     {("general", "actdim"), ("general", "gaintype")}
-    | {("muscle", one) for one in ("range", "timeconst")}
+    | {("muscle", item) for item in ("range", "timeconst")}
     | {("damper", "ctrlrange")}
     | {
         (kind, f"{what}limited")
@@ -290,36 +291,43 @@ NOT_ALONE = (
         if kind != "general"
     }
 )
-"""Values that MuJoCo takes only with others."""
+"""Attributes that MuJoCo accepts only together with others."""
 NAMES = """class name user rgba group material mesh hfield width fromto axisangle euler xyaxes zaxis
 geom1 geom2 body1 body2 site1 site2 joint1 joint2 childclass fitscale limited actuatorfrclimited
 contype conaffinity tausmooth sleep simple mocap fuse size type"""
 UNSEEN = set(NAMES.split())
-"""Names, looks, other words for an orientation or a range, what acts with others only (masks of
-contacts), and what other tests are about (bodies of motion capture)."""
+"""Attributes that are not tested here: names, appearance, alternative notations of an orientation
+or a range, what acts only with others (masks of contacts), and the subjects of other tests (bodies
+of motion capture)."""
 LOOKS = re.compile(
     r"rgba|mat|tex|vis|user|name|group|light|cam|bvh|rbound|invweight|signature|path|text|size$|"
     r"sameframe|simple|adr$|stat|nuser|nmesh|normal|uv|skin|key|meaninertia|graph|extent|center|"
     r"geom_aabb|eq_data_|weldid|njmax|nconmax|narena|nstack|length0|lengthrange|acc0|M_|D_|dof_Madr"
 )
-"""Fields of compiled models that tell nothing that is not elsewhere, or that is seen only."""
+"""Fields of compiled models that repeat other fields or concern appearance only."""
 HARD = re.compile(r"sol(ref|imp|mix)|impratio|opt.integrator|opt.cone")
-"""How soft constraints are and how steps are computed: that is said once, in docs/mjcf.md, but for
-what bounces without end or is a spring of a given stiffness."""
+"""Fields for the softness of constraints and the computation of steps. docs/mjcf.md describes them
+once; only endless bouncing and springs of a given stiffness are reported per model."""
 
 
 def variant(where: str = "", attribute: str = "", value: str = "") -> str:
-    """Return the file with an attribute more."""
+    """Return the text of the file with one attribute added.
+
+    Args:
+        where: slot of the element in ``BASE``, or kind of the actuator.
+        attribute: name of the attribute; empty for the file without an addition.
+        value: value of the attribute.
+    """
     slots = dict.fromkeys(re.findall(r"{(\w+)}", BASE), "")
     slots["actuator"] = ACTUATORS["motor"].format("")
     if where in ACTUATORS:
-        given = f'{attribute}="{value}"' if attribute else ""
+        text_of_attribute = f'{attribute}="{value}"' if attribute else ""
         line = ACTUATORS[where]
         if attribute:  # in the place of one that is there
             line = re.sub(rf' {attribute}="[^"]*"', "", line)
         if attribute in ("tendon", "jointinparent"):
             line = line.replace(' joint="shoulder"', "")
-        slots["actuator"] = line.format(given)
+        slots["actuator"] = line.format(text_of_attribute)
     elif where:
         slots[where] = f'{attribute}="{value}"'
     text = BASE.format(**slots)
@@ -331,7 +339,7 @@ def variant(where: str = "", attribute: str = "", value: str = "") -> str:
 
 
 def _only_last(text: str, attribute: str, value: str) -> str:
-    """Return the text without a first value of an attribute that is in one element twice."""
+    """Return the text without the first value of an attribute that occurs twice in one element."""
     added = f' {attribute}="{value}"'
     start = text.rindex("<", 0, text.index(added))
     head, element = text[:start], text[start:]
@@ -341,7 +349,7 @@ def _only_last(text: str, attribute: str, value: str) -> str:
 
 
 def compiled(text: str) -> dict[str, np.ndarray]:
-    """Return the numbers of MuJoCo's model."""
+    """Return the numeric fields of the model that MuJoCo compiles, by name."""
     m = mujoco.MjModel.from_xml_string(text)
     out = {}
     for holder, prefix in ((m, ""), (m.opt, "opt.")):
@@ -355,30 +363,31 @@ def compiled(text: str) -> dict[str, np.ndarray]:
 
 
 def ours(text: str, path) -> tuple[str, list]:
-    """Return all that is said of a file, and the numbers and facts of our model."""
+    """Return everything reported about a file, and the numbers and structure of the loaded
+    model."""
     path.write_text(text)
     try:
         loaded = load(path, allow_unsupported=True)
     except InputError as error:
         return str(error), []
-    said = "\n".join([*loaded.ignored, *loaded.approximated])
+    messages = "\n".join([*loaded.ignored, *loaded.approximated])
     parts = (loaded.model, loaded.layout, loaded.sensors, loaded.timestep, loaded.state)
     leaves, tree = jax.tree.flatten(parts)
-    return said, [*map(np.asarray, leaves), tree]
+    return messages, [*map(np.asarray, leaves), tree]
 
 
-def differ(one: list, other: list) -> bool:
+def differ(first: list, second: list) -> bool:
     """Return whether two lists of numbers differ."""
-    return one[-1:] != other[-1:] or any(
+    return first[-1:] != second[-1:] or any(
         np.shape(a) != np.shape(b) or not np.array_equal(a, b, equal_nan=True)
-        for a, b in zip(one[:-1], other[:-1], strict=True)
+        for a, b in zip(first[:-1], second[:-1], strict=True)
     )
 
 
 @cache
 def schema() -> dict[str, set[str]]:
-    """Return the attributes of every element that MuJoCo knows, by the element's name: of several
-    of one name those of the one that has most."""
+    """Return the attributes of every element that MuJoCo knows, by element name; where several
+    elements share a name, those of the one with most attributes."""
     every: dict[str, list[set[str]]] = {}
     element = ""
     for line in mujoco.mj_printSchema(False, True).splitlines():
@@ -388,7 +397,7 @@ def schema() -> dict[str, set[str]]:
             every.setdefault(element, []).append(set())
         if element:
             every[element][-1].update(line.split())
-    return {name: max(found, key=len) for name, found in every.items()}
+    return {name: max(attributes, key=len) for name, attributes in every.items()}
 
 
 def cases() -> list[tuple[str, str, str]]:
@@ -396,11 +405,11 @@ def cases() -> list[tuple[str, str, str]]:
     out = []
     for where, values in VALUES.items():
         for attribute, value in values.items():
-            out += [(where, attribute, one) for one in _several(value)]
+            out += [(where, attribute, item) for item in _several(value)]
     for kind in ACTUATORS:
         for attribute in sorted(schema()[kind] & ACTUATOR.keys()):
             if (kind, attribute) not in NOT_ALONE:
-                out += [(kind, attribute, one) for one in _several(ACTUATOR[attribute])]
+                out += [(kind, attribute, item) for item in _several(ACTUATOR[attribute])]
     return out
 
 
@@ -410,7 +419,8 @@ def _several(value) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory):
-    """Return what is said and known of the file as it is, with each kind of actuator."""
+    """Return a function that gives, for each kind of actuator, MuJoCo's numbers and the report of
+    the unchanged file."""
     folder = tmp_path_factory.mktemp("base")
 
     @cache
@@ -423,7 +433,7 @@ def bases(tmp_path_factory):
 
 @pytest.mark.parametrize(("where", "attribute", "value"), cases())
 def test_attribute_acts_or_is_named(where, attribute, value, bases, tmp_path):
-    before, (said_before, base) = bases(where if where in ACTUATORS else "motor")
+    before, (messages_before, base) = bases(where if where in ACTUATORS else "motor")
     text = variant(where, attribute, value)
     try:
         after = compiled(text)
@@ -434,21 +444,23 @@ def test_attribute_acts_or_is_named(where, attribute, value, bases, tmp_path):
         for name, value in after.items()
         if name not in before or not np.array_equal(value, before[name], equal_nan=True)
     ]
-    said, found = ours(text, tmp_path / "model.xml")
-    left_out = where in ACTUATORS and "actuator 0" in said_before
-    named = left_out or said != said_before
-    if not changed or (all(HARD.search(one) for one in changed) and value != ".02 0"):
+    messages, numbers = ours(text, tmp_path / "model.xml")
+    left_out = where in ACTUATORS and "actuator 0" in messages_before
+    named = left_out or messages != messages_before
+    if not changed or (all(HARD.search(item) for item in changed) and value != ".02 0"):
         return
-    assert named or differ(base, found), f"{attribute}={value!r} changes {changed} and nothing here"
+    assert named or differ(base, numbers), (
+        f"{attribute}={value!r} changes {changed} and nothing here"
+    )
 
 
 def test_every_attribute_is_in_a_table():
     missing = []
     for where, values in VALUES.items():
-        known = schema()[SCHEMA.get(where, where)]
+        attributes = schema()[SCHEMA.get(where, where)]
         if where in ("compiler", "option", "flag", "mesh", "coupled", "meshgeom"):
             continue  # of the compiler's own, of solvers, or of several elements of one name
-        missing += [f"{where}.{one}" for one in known - values.keys() - UNSEEN]
+        missing += [f"{where}.{item}" for item in attributes - values.keys() - UNSEEN]
     for kind in ACTUATORS:
-        missing += [f"{kind}.{one}" for one in schema()[kind] - ACTUATOR.keys() - UNSEEN]
+        missing += [f"{kind}.{item}" for item in schema()[kind] - ACTUATOR.keys() - UNSEEN]
     assert not missing

@@ -1,4 +1,4 @@
-"""Model files that cannot be used: clear refusals, whatever is wrong with them."""
+"""Check that unusable model files are refused with clear messages, whatever is wrong with them."""
 
 import re
 from collections.abc import Callable
@@ -77,16 +77,16 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_refused(write: Write, case: str) -> None:
-    text, said = BAD[case]
+    text, message = BAD[case]
     file = write(text)
-    with pytest.raises(InputError, match=f"(?s){said}") as caught:
+    with pytest.raises(InputError, match=f"(?s){message}") as caught:
         load(file)
     assert str(file) in str(caught.value)
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_messages_speak_of_the_file(write: Write, case: str) -> None:
-    """Not of the classes and methods that it is read with."""
+    """Messages speak of the file, not of the classes and methods with which it is read."""
     with pytest.raises(InputError) as caught:
         load(write(BAD[case][0]))
     assert not re.search(r"\b(add_\w+|Material|ConvexMesh|Actuator|line 0)\b", str(caught.value))
@@ -101,7 +101,7 @@ INNER = """<mujoco>
 
 
 @pytest.mark.parametrize(
-    ("extra", "said"),
+    ("extra", "message"),
     [
         ("", r"body 'arm' \(parts/arm.xml, line 3\): gravity compensation"),
         (" sise='1'", r"attribute: 'sise'; Element 'geom', in parts/arm.xml, line 4; correct"),
@@ -112,27 +112,38 @@ INNER = """<mujoco>
         (" type='mesh' mesh='m'", r"'m' not found in geom 1; .*, in parts/arm.xml; correct"),
     ],
 )
-def test_included_files_are_named(write: Write, tmp_path: Path, extra: str, said: str) -> None:
-    """MuJoCo says line 0 of all that they hold; one includes the other here."""
+def test_included_files_are_named(write: Write, tmp_path: Path, extra: str, message: str) -> None:
+    """Messages name an included file and its line, although MuJoCo reports line 0 for its contents;
+    here one included file includes another.
+
+    Args:
+        write: fixture that writes a file.
+        tmp_path: folder of the files.
+        extra: attributes that are added to a geom of the included file.
+        message: pattern of the expected message.
+    """
     (tmp_path / "parts").mkdir()
     write(INNER.format(extra=extra), "parts/arm.xml")
     write("<mujoco><include file='parts/arm.xml'/></mujoco>", "all.xml")
-    with pytest.raises(InputError, match=f"(?s){said}") as caught:
+    with pytest.raises(InputError, match=f"(?s){message}") as caught:
         load(write("<mujoco>\n<include file='all.xml'/>\n</mujoco>"))
     assert "line 0" not in str(caught.value)
 
 
 def test_hulls_of_thousands_of_vertices_are_thinned(write: Write, tmp_path: Path) -> None:
-    """Of an ellipsoid, whose distance from the hull that is left is known at every point."""
+    """A hull of thousands of vertices is thinned with a small, reported error; the distance of an
+    ellipsoid from the remaining hull is known at every point."""
     z = np.linspace(-1, 1, 3000)
-    turn = np.pi * (1 + np.sqrt(5)) * np.arange(len(z))
-    sphere = np.stack([np.cos(turn), np.sin(turn), 0 * z], axis=1) * np.sqrt(1 - z**2)[:, None]
+    azimuth = np.pi * (1 + np.sqrt(5)) * np.arange(len(z))
+    sphere = (
+        np.stack([np.cos(azimuth), np.sin(azimuth), 0 * z], axis=1) * np.sqrt(1 - z**2)[:, None]
+    )
     half = np.array([0.4, 0.1, 0.2])
     points = half * (sphere + [0, 0, 1] * z[:, None])
     lines = "".join(f"v {x:.9f} {y:.9f} {z:.9f}\n" for x, y, z in points)
     faces = "".join(f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in _outward(points))
     (tmp_path / "egg.obj").write_text(lines + faces)
-    (found,) = (
+    (report,) = (
         loaded := load(
             write(
                 "<mujoco><asset><mesh name='m' file='egg.obj'/></asset><worldbody>"
@@ -143,7 +154,7 @@ def test_hulls_of_thousands_of_vertices_are_thinned(write: Write, tmp_path: Path
     ).approximated
     (corners,) = np.unique(np.asarray(loaded.model.shapes.hulls.vertices), axis=1)
     assert 300 < len(corners) <= 500
-    match = re.search(r"'egg'.*has 3000 vertices, of which (\d+) are kept: it is (\S+) m", found)
+    match = re.search(r"'egg'.*has 3000 vertices, of which (\d+) are kept: it is (\S+) m", report)
     assert match and int(match[1]) == len(corners)
     # The faces' midpoints show how deep they cut into the ellipsoid, here in units of its axes.
     hull = ConvexHull(corners)
@@ -154,7 +165,7 @@ def test_hulls_of_thousands_of_vertices_are_thinned(write: Write, tmp_path: Path
 
 
 def _outward(points: np.ndarray) -> np.ndarray:
-    """Triangles of the hull, counter-clockwise seen from outside."""
+    """Return the triangles of the hull, counter-clockwise seen from outside."""
     hull = ConvexHull(points)
     a, b, c = (points[hull.simplices[:, i]] for i in range(3))
     out = np.einsum("fi,fi->f", np.cross(b - a, c - a), hull.equations[:, :3]) > 0
@@ -225,8 +236,8 @@ def test_flexible_bodies_are_named_with_what_they_lack(write: Write) -> None:
     with pytest.raises(UnsupportedError) as caught:
         load(write(jelly))
     for name in ("jelly", "cloth"):
-        said = rf"flexible body '{name}': it has no elasticity; give it <elasticity"
-        assert re.search(said, str(caught.value))
+        message = rf"flexible body '{name}': it has no elasticity; give it <elasticity"
+        assert re.search(message, str(caught.value))
 
 
 def test_spoilt_files_raise_nothing_foreign(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,14 +256,14 @@ def test_spoilt_files_raise_nothing_foreign(write: Write, monkeypatch: pytest.Mo
 
 
 def test_command_says_so_and_exits_with_2(write: Write, tmp_path: Path) -> None:
-    def said(*arguments: object) -> str:
+    def refusal(*arguments: object) -> str:
         out = tmp_path / "out"
         result = CliRunner().invoke(app, ["simulate", *map(str, arguments), "--out", str(out)])
         assert result.exit_code == 2, result.output
         assert not out.exists()
         return result.stderr
 
-    assert "already included" in said(write(BAD["cyclic include"][0]))
-    assert "'rope' (line 14)" in said(write(UNSUPPORTED))
-    assert "model files" in said("stack", "--init", "x.npz")
-    assert "once" in said(MODELS / "arm.xml", "--batch", 2)
+    assert "already included" in refusal(write(BAD["cyclic include"][0]))
+    assert "'rope' (line 14)" in refusal(write(UNSUPPORTED))
+    assert "model files" in refusal("stack", "--init", "x.npz")
+    assert "once" in refusal(MODELS / "arm.xml", "--batch", 2)

@@ -1,4 +1,5 @@
-"""Every fault of a problem file is an InputError naming the file, the field and the remedy."""
+"""Check that every fault of a problem file is an InputError that names the file, the field and the
+remedy."""
 
 from pathlib import Path
 from typing import Any
@@ -90,12 +91,12 @@ def test_bad_column(tmp_path: Path) -> None:
 
 
 def test_not_such_a_file(tmp_path: Path) -> None:
-    whole = files.write(tmp_path / "whole.npz", files.delassus()[0]).read_bytes()
+    intact = files.write(tmp_path / "whole.npz", files.delassus()[0]).read_bytes()
     contents = {
-        "truncated": whole[: len(whole) // 2],
+        "truncated": intact[: len(intact) // 2],
         "empty": b"",
         "text": b"not an archive",
-        "damaged": whole[:400] + bytes(200) + whole[600:],
+        "damaged": intact[:400] + bytes(200) + intact[600:],
     }
     for name, content in contents.items():
         path = tmp_path / f"{name}.npz"
@@ -113,7 +114,7 @@ def test_not_such_a_file(tmp_path: Path) -> None:
 
 
 def test_objects_are_refused(tmp_path: Path) -> None:
-    """Unpickling could run code."""
+    """Arrays of Python objects are refused, since unpickling could run code."""
     fields = files.delassus()[0] | {"q": np.array([None] * 12, dtype=object)}
     np.savez(tmp_path / "objects.npz", allow_pickle=True, **fields)
     with pytest.raises(InputError, match="q: holds Python objects; store num") as caught:

@@ -1,4 +1,4 @@
-"""Cables of model files: chains of links between which balls bend and twist."""
+"""Check cables of model files: chains of links whose ball joints bend and twist."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -58,14 +58,14 @@ def test_forces_are_mujocos_to_second_order_in_the_bend(cable):
     @jax.jit
     def force(qpos):
         state = loaded.layout.state(loaded.model, loaded.state, qpos)
-        found = accelerations(loaded.model, state)
-        return loaded.layout.acceleration(state, found)
+        motion = accelerations(loaded.model, state)
+        return loaded.layout.acceleration(state, motion)
 
     differences = []
     for size in (1e-3, 1e-4):
         data = mujoco.MjData(m)
-        way = np.random.default_rng(0).normal(size=m.nv)
-        mujoco.mj_integratePos(m, data.qpos, size * way, 1.0)
+        direction = np.random.default_rng(0).normal(size=m.nv)
+        mujoco.mj_integratePos(m, data.qpos, size * direction, 1.0)
         mujoco.mj_forward(m, data)
         differences.append(np.abs(force(jnp.asarray(data.qpos)) - data.qacc_smooth).max())
         assert differences[-1] < 3 * size * np.abs(data.qacc_smooth).max()
@@ -73,7 +73,8 @@ def test_forces_are_mujocos_to_second_order_in_the_bend(cable):
 
 
 def test_rest_of_a_cantilever_is_mujocos(write):
-    """In our state of rest nothing acts along MuJoCo's joints, which bend in one plane."""
+    """No net force acts along MuJoCo's joints in the computed state of rest, where the cable bends
+    in one plane."""
     path = write()
     loaded, m = load(path), mujoco.MjModel.from_xml_path(str(path))
     state = jax.jit(lambda: equilibrium(loaded.model, loaded.state, tolerance=1e-12).state)()
@@ -119,16 +120,16 @@ LINKS = """<mujoco><extension><plugin plugin="mujoco.elasticity.cable"><instance
   <config key="twist" value="1e6"/><config key="bend" value="1e6"/></instance></plugin></extension>
   <worldbody><body name="a"><plugin instance="soft"/><geom size="0.01 0.1" type="capsule"/>
     <body name="b" pos="0.1 0 0"><plugin instance="soft"/>{}</body></body></worldbody></mujoco>"""
-OTHERS = {
+UNSUITABLE = {
     "an ellipsoid": ('<joint type="ball"/><geom type="ellipsoid" size=".1 .1 .1"/>', "a capsule"),
     "a hinge": ('<joint type="hinge"/><geom size=".1"/>', "needs one ball joint; give it one"),
 }
 
 
-@pytest.mark.parametrize("case", OTHERS)
+@pytest.mark.parametrize("case", UNSUITABLE)
 def test_links_of_other_kinds_are_refused(tmp_path: Path, case):
-    inside, said = OTHERS[case]
+    inside, message = UNSUITABLE[case]
     path = tmp_path / "links.xml"
     path.write_text(LINKS.format(inside), encoding="utf-8")
-    with pytest.raises(UnsupportedError, match=rf"'b'.*{said}"):
+    with pytest.raises(UnsupportedError, match=rf"'b'.*{message}"):
         load(path)

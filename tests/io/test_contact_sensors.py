@@ -1,4 +1,4 @@
-"""Sensors of forces and contacts of a file, against MuJoCo with contacts as hard as it has them."""
+"""Check sensors of forces and contacts against MuJoCo, with its contacts as hard as it allows."""
 
 from dataclasses import replace
 
@@ -52,16 +52,16 @@ MODEL = """
 </mujoco>
 """
 CARRIED = slice(4, 10)
-"""Places of the sensors of force and torque."""
+"""Indices of the sensors of force and torque."""
 
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     path = tmp_path_factory.mktemp("model") / "sensors.xml"
     path.write_text(MODEL)
-    found = load(path)
-    assert not found.sensors.unreadable
-    return found
+    loaded_file = load(path)
+    assert not loaded_file.sensors.unreadable
+    return loaded_file
 
 
 def theirs(data, model, sensor: int) -> np.ndarray:
@@ -71,16 +71,16 @@ def theirs(data, model, sensor: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def rested(loaded: Loaded) -> tuple[dict, StepReport]:
-    """What the sensors show when it rests, and the last step's report."""
+    """Return the values of the sensors at rest, and the report of the last step."""
     stepper = EulerImplicitLinearized(5e-3, stop=Stop(1e-11), contact_data=True)
 
     @jax.jit
     def run(state: State) -> tuple[dict, StepReport]:
-        def one(carry, _: None):
+        def step(carry, _: None):
             after, report = stepper.advance(loaded.model, carry)
             return after, (carry.state, report)
 
-        carry, (states, reports) = jax.lax.scan(one, stepper.init(loaded.model, state), None, 400)
+        carry, (states, reports) = jax.lax.scan(step, stepper.init(loaded.model, state), None, 400)
         before, report = jax.tree.map(lambda leaf: leaf[-1], (states, reports))
         body = mean_acceleration(before, carry.state)
         return loaded.sensors.values(loaded.model, carry.state, None, body, report), report
@@ -97,20 +97,20 @@ def test_at_rest(loaded: Loaded, rested: tuple[dict, StepReport]) -> None:
     shown = rested[0]
     assert len(shown) == model.nsensor
     for k, name in enumerate(loaded.sensors.names):
-        wanted = theirs(data, model, k)
-        np.testing.assert_allclose(shown[name], wanted, atol=2e-3, rtol=2e-3, err_msg=name)
+        expected = theirs(data, model, k)
+        np.testing.assert_allclose(shown[name], expected, atol=2e-3, rtol=2e-3, err_msg=name)
 
 
 def test_in_flight(loaded: Loaded, rested: tuple[dict, StepReport]) -> None:
-    """What carries limbs that swing, to rounding."""
+    """Sensors of force and torque on swinging limbs agree with MuJoCo's to rounding."""
     model = mujoco.MjModel.from_xml_string(MODEL)
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = (0.5, 0.3, -0.4), (1.0, -2.0, 3.0)
     mujoco.mj_forward(model, data)
     contacts = rested[1].contact_data
     assert contacts is not None
-    apart = replace(contacts, live=jnp.zeros_like(contacts.live))
-    report = replace(rested[1], contact_data=apart)
+    separated = replace(contacts, live=jnp.zeros_like(contacts.live))
+    report = replace(rested[1], contact_data=separated)
 
     @jax.jit
     def read(qpos: jax.Array, qvel: jax.Array) -> dict:
@@ -120,9 +120,9 @@ def test_in_flight(loaded: Loaded, rested: tuple[dict, StepReport]) -> None:
 
     shown = read(jnp.asarray(data.qpos), jnp.asarray(data.qvel))
     for k in range(*CARRIED.indices(model.nsensor)):
-        wanted = theirs(data, model, k)
-        found = shown[loaded.sensors.names[k]]
-        np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+        expected = theirs(data, model, k)
+        value = shown[loaded.sensors.names[k]]
+        np.testing.assert_allclose(value, expected, atol=1e-9 * np.abs(expected).max())
 
 
 def test_reports_without_contacts_are_refused(

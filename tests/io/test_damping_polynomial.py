@@ -1,4 +1,4 @@
-"""Damping that depends on the rate, of joints and tendons, against MuJoCo itself."""
+"""Check damping that depends on the rate, of joints and tendons, against MuJoCo."""
 
 from pathlib import Path
 
@@ -41,11 +41,11 @@ def test_accelerations(tmp_path: Path) -> None:
     assert not loaded.ignored
     state = reference.random_state(theirs, np.random.default_rng(3))
 
-    def found(qpos: jax.Array, qvel: jax.Array) -> jax.Array:
+    def acceleration_at(qpos: jax.Array, qvel: jax.Array) -> jax.Array:
         layout, model = loaded.layout, loaded.model
-        there = layout.state(model, loaded.state, qpos, qvel)
-        return layout.acceleration(there, accelerations(model, there))
+        at_rates = layout.state(model, loaded.state, qpos, qvel)
+        return layout.acceleration(at_rates, accelerations(model, at_rates))
 
     expected = reference.accelerations(theirs, *state)
-    qacc = jax.jit(found)(*map(jnp.asarray, state[:2]))
+    qacc = jax.jit(acceleration_at)(*map(jnp.asarray, state[:2]))
     np.testing.assert_allclose(qacc, expected, atol=1e-9 * np.abs(expected).max())

@@ -1,4 +1,5 @@
-"""Connections and welds of a file: they hold, and leave bodies the coordinates the file has."""
+"""Check that connections and welds of a file hold, and that bodies keep the coordinates of the
+file."""
 
 import json
 from importlib.util import find_spec
@@ -50,8 +51,8 @@ TIED = f"""
   </equality>
 </mujoco>
 """
-"""Free bodies tied to the world, a link, another free body and motion capture, chains of them, and
-one whose link is tied."""
+"""Free bodies tied to the world, to a link, to another free body and to motion capture, chains of
+them, and one whose link is tied."""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def tied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Loaded]:
 
 
 def quaternions(m) -> list[slice]:
-    """Return where the quaternions of a model are in its coordinates."""
+    """Return the slices of a model's coordinates that hold quaternions."""
     free = int(mujoco.mjtJoint.mjJNT_FREE), 3
     ball = int(mujoco.mjtJoint.mjJNT_BALL), 0
     shift = dict([free, ball])
@@ -72,15 +73,18 @@ def quaternions(m) -> list[slice]:
 
 
 def check_round_trip(path: Path, loaded: Loaded) -> None:
-    """Random coordinates and rates, whatever loops they open, and their derivatives along random
-    directions; a quaternion and its negative are one rotation."""
+    """Check that coordinates and rates survive the conversion to a state and back.
+
+    They are random, whatever loops they open, and so are the directions in which derivatives are
+    compared; a quaternion and its negative are one rotation.
+    """
     m, rng, draws = mujoco.MjModel.from_xml_path(str(path)), np.random.default_rng(4), 3
-    qpos, along = rng.normal(size=(2, draws, m.nq))
-    qvel, faster = rng.normal(size=(2, draws, m.nv))
+    qpos, direction = rng.normal(size=(2, draws, m.nq))
+    qvel, rate_direction = rng.normal(size=(2, draws, m.nv))
     for part in quaternions(m):
         qpos[:, part] /= np.linalg.norm(qpos[:, part], axis=1, keepdims=True)
-        radial = np.sum(qpos[:, part] * along[:, part], axis=1, keepdims=True)
-        along[:, part] -= radial * qpos[:, part]
+        radial = np.sum(qpos[:, part] * direction[:, part], axis=1, keepdims=True)
+        direction[:, part] -= radial * qpos[:, part]
 
     def trip(qpos: jax.Array, qvel: jax.Array) -> tuple[jax.Array, jax.Array]:
         state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
@@ -88,16 +92,16 @@ def check_round_trip(path: Path, loaded: Loaded) -> None:
 
     @jax.jit
     @jax.vmap
-    def both(qpos: jax.Array, qvel: jax.Array, along: jax.Array, faster: jax.Array):
-        return jax.jvp(trip, (qpos, qvel), (along, faster))
+    def both(qpos: jax.Array, qvel: jax.Array, direction: jax.Array, rate_direction: jax.Array):
+        return jax.jvp(trip, (qpos, qvel), (direction, rate_direction))
 
-    (q, v), (dq, dv) = both(*map(jnp.asarray, (qpos, qvel, along, faster)))
+    (q, v), (dq, dv) = both(*map(jnp.asarray, (qpos, qvel, direction, rate_direction)))
     q, dq = np.array(q), np.array(dq)
     for part in quaternions(m):
         sign = np.sign(np.sum(q[:, part] * qpos[:, part], axis=1, keepdims=True))
         q[:, part], dq[:, part] = sign * q[:, part], sign * dq[:, part]
-    for found, wanted in ((q, qpos), (v, qvel), (dq, along), (dv, faster)):
-        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    for value, expected in ((q, qpos), (v, qvel), (dq, direction), (dv, rate_direction)):
+        np.testing.assert_allclose(value, expected, atol=1e-12)
 
 
 def test_tied_bodies_keep_their_coordinates(tied: tuple[Path, Loaded]) -> None:
@@ -105,14 +109,14 @@ def test_tied_bodies_keep_their_coordinates(tied: tuple[Path, Loaded]) -> None:
 
 
 def files() -> list[Path]:
-    """Models of this repository, and of the packages that are installed."""
+    """Return the model files of this repository and of the packages that are installed."""
     folders = ROOT / "examples" / "models", ROOT / "jaxccp" / "envs" / "tasks"
-    known = [path for folder in folders for path in sorted(folder.glob("*.xml"))]
+    paths = [path for folder in folders for path in sorted(folder.glob("*.xml"))]
     for package in ("mujoco", "brax", "gymnasium"):
         spec = find_spec(package)
         for folder in (spec and spec.submodule_search_locations) or ():
-            known += sorted(Path(folder).rglob("*.xml"))
-    return known
+            paths += sorted(Path(folder).rglob("*.xml"))
+    return paths
 
 
 @pytest.mark.long
@@ -126,23 +130,23 @@ def test_every_model_keeps_its_coordinates(path: Path) -> None:
 
 
 def test_accelerations_of_tied_bodies_are_mujocos(tied: tuple[Path, Loaded]) -> None:
-    """Of welds without torque too."""
+    """Accelerations of tied bodies agree with MuJoCo's, also for welds without torque."""
     path, loaded = tied
     theirs, rng = reference.smooth(path), np.random.default_rng(2)
 
     @jax.jit
-    def found(qpos: jax.Array, qvel: jax.Array) -> jax.Array:
+    def acceleration(qpos: jax.Array, qvel: jax.Array) -> jax.Array:
         state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
         return loaded.layout.acceleration(state, accelerations(loaded.model, state))
 
     for _ in range(3):
         drawn = reference.random_state(theirs, rng, spread=0.3)
-        wanted = reference.accelerations(theirs, *drawn)
-        ours = found(*map(jnp.asarray, drawn[:2]))
-        np.testing.assert_allclose(ours, wanted, atol=1e-8 * np.abs(wanted).max())
+        expected = reference.accelerations(theirs, *drawn)
+        ours = acceleration(*map(jnp.asarray, drawn[:2]))
+        np.testing.assert_allclose(ours, expected, atol=1e-8 * np.abs(expected).max())
 
 
-HUNG = f"""
+HANGING = f"""
 <mujoco>
   <option><flag contact="disable"/></option>
   <worldbody>
@@ -160,8 +164,8 @@ HUNG = f"""
   </keyframe>
 </mujoco>
 """
-"""A double pendulum of free bodies. Where it is closed the upper one has turned about the axis
-through its hook, and carries the lower one's pivot around."""
+"""A double pendulum of free bodies. In the keyframe "closed" the upper one has turned about the
+axis through its hook, and has carried the lower one's pivot with it."""
 JOINTED = f"""
 <mujoco>
   <option timestep="1e-4" integrator="RK4"><flag contact="disable"/></option>
@@ -174,9 +178,9 @@ JOINTED = f"""
 
 
 @pytest.fixture(scope="module")
-def hung(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Loaded]:
+def hanging(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Loaded]:
     path = tmp_path_factory.mktemp("hung") / "hung.xml"
-    path.write_text(HUNG)
+    path.write_text(HANGING)
     return path, load(path)
 
 
@@ -184,11 +188,18 @@ H = 1e-3
 MAXIMAL = EulerImplicitLinearized(H, coordinates="maximal")
 
 
-@pytest.mark.parametrize(("stepper", "apart"), [(RungeKutta4(H), 1e-8), (MAXIMAL, 0.2 * H)])
+@pytest.mark.parametrize(("stepper", "tolerance"), [(RungeKutta4(H), 1e-8), (MAXIMAL, 0.2 * H)])
 def test_hung_bodies_swing_as_on_joints(
-    hung: tuple[Path, Loaded], stepper: SolvedStepper, apart: float
+    hanging: tuple[Path, Loaded], stepper: SolvedStepper, tolerance: float
 ) -> None:
-    """MuJoCo's motion of the same bodies on ball joints, to the order of the stepper."""
+    """Bodies tied by connections move as MuJoCo's bodies on ball joints, to the order of the
+    stepper.
+
+    Args:
+        hanging: the file of the pendulum and what was loaded from it.
+        stepper: the stepper.
+        tolerance: largest difference in position [m].
+    """
     m = mujoco.MjModel.from_xml_string(JOINTED)
     data, steps = mujoco.MjData(m), 200
     data.qvel[:] = [1.0, -2.0, 1.5, 0.5, 1.0, -3.0]
@@ -197,7 +208,7 @@ def test_hung_bodies_swing_as_on_joints(
     for body in (1, 2):
         mujoco.mj_objectVelocity(m, data, mujoco.mjtObj.mjOBJ_XBODY, body, twists[body - 1], 0)
         twists[body - 1, :3] = data.xmat[body].reshape(3, 3).T @ twists[body - 1, :3]
-    _, loaded = hung
+    _, loaded = hanging
     qvel = np.roll(twists, 3, axis=1).ravel()
 
     @jax.jit
@@ -210,19 +221,20 @@ def test_hung_bodies_swing_as_on_joints(
     mujoco.mj_step(m, data, round(steps * H / m.opt.timestep))
     mujoco.mj_kinematics(m, data)
     assert np.abs(data.qpos[:4] - [1, 0, 0, 0]).max() > 0.1
-    np.testing.assert_allclose(end.position[1:], data.xipos[1:], atol=apart)
+    np.testing.assert_allclose(end.position[1:], data.xipos[1:], atol=tolerance)
 
 
 def test_coordinates_that_leave_loops_open_are_said(
-    hung: tuple[Path, Loaded], tmp_path: Path
+    hanging: tuple[Path, Loaded], tmp_path: Path
 ) -> None:
-    """A keyframe's and those of ``--init``; others are taken as they are, to rounding."""
-    path, loaded = hung
+    """Coordinates of a keyframe and of ``--init`` that leave loops open are reported; others are
+    used unchanged, to rounding."""
+    path, loaded = hanging
     layout = jax.jit(loaded.layout.coordinates)
-    closed, opened = loaded.keyframes["closed"], loaded.keyframes["open"]
-    found = layout(loaded.model, loaded.keyframe("closed"))
-    np.testing.assert_allclose(found[0], closed.qpos, atol=1e-12)
-    np.testing.assert_allclose(found[1], closed.qvel, atol=1e-12)
+    closed_key, open_key = loaded.keyframes["closed"], loaded.keyframes["open"]
+    coordinates = layout(loaded.model, loaded.keyframe("closed"))
+    np.testing.assert_allclose(coordinates[0], closed_key.qpos, atol=1e-12)
+    np.testing.assert_allclose(coordinates[1], closed_key.qvel, atol=1e-12)
     assert ["'open'" in line and "0.32 m or rad" in line for line in loaded.approximated] == [True]
     m = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(m)
@@ -231,21 +243,22 @@ def test_coordinates_that_leave_loops_open_are_said(
     assert np.abs(data.efc_pos).max() < 1e-9
 
     command = ["simulate", str(path), "--dt", "1e-3", "--duration", "2e-3", "--precision", "64"]
-    for key, says in ((closed, 1), (opened, 2)):
+    for key, count in ((closed_key, 1), (open_key, 2)):
         np.savez(tmp_path / "init.npz", qpos=key.qpos, qvel=key.qvel)
         options = ["--init", f"{tmp_path}/init.npz", "--out", str(tmp_path), "--json"]
         result = CliRunner().invoke(app, [*command, *options])
         assert result.exit_code == 0, result.output
         lines = json.loads(result.stdout.splitlines()[-1])["approximated"]
-        assert len(lines) == says and ("init.npz" in lines[-1]) == (says == 2)
+        assert len(lines) == count and ("init.npz" in lines[-1]) == (count == 2)
         with np.load(tmp_path / "hung.npz") as motion:
-            if key is closed:
+            if key is closed_key:
                 np.testing.assert_allclose(motion["qpos"][0], key.qpos, atol=1e-12)
                 np.testing.assert_allclose(motion["qvel"][0], key.qvel, atol=1e-12)
 
 
 def test_bodies_that_cannot_turn_may_be_welded_without_torque(tmp_path: Path) -> None:
-    """Two fixed bodies turned against what a rigid weld would ask for."""
+    """Two fixed bodies may be welded without torque, although their rotations contradict a rigid
+    weld."""
     path = tmp_path / "still.xml"
     path.write_text(
         f"""<mujoco><worldbody><body name="a"/><body name="b" pos="0 0 1"/>

@@ -1,5 +1,4 @@
-"""Flexible bodies of model files: forces, rest and motion are MuJoCo's; what does not fit is
-refused by name."""
+"""Check that forces, rest and motion of flexible bodies in model files are MuJoCo's."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +45,8 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def three(write) -> tuple[Loaded, Any]:
-    """A solid with one end held, a ball that the file has between, a sheet and a line."""
+    """Return a solid with one end fixed, a ball that follows it in the file, a sheet and a line,
+    and MuJoCo's model."""
     path = write(world(SOLID.format(FACE) + BALL + SHEET.format("") + LINE.format("")))
     return load(path), mujoco.MjModel.from_xml_path(str(path))
 
@@ -70,19 +70,19 @@ def test_masses_forces_and_damping_are_mujocos(three):
     state = layout.state(model, loaded.state, jnp.asarray(moving.qpos), jnp.asarray(moving.qvel))
     nodes = layout.places.nodes
     assert nodes.shape[1] == m.nv - 6
-    for index, (family, here) in enumerate(zip(model.families, state.families, strict=True)):
+    for index, (family, motion) in enumerate(zip(model.families, state.families, strict=True)):
         _, _, dof, number = nodes[:, nodes[0] == index]
 
-        def damped(v, family=family, here=here):
-            return 0.5 * family.dissipated_power(here.q, v)
+        def damped(v, family=family, motion=motion):
+            return 0.5 * family.dissipated_power(motion.q, v)
 
-        force = np.asarray(jax.jit(family.force)(here.q, jnp.zeros(3)))[number]
+        force = np.asarray(jax.jit(family.force)(motion.q, jnp.zeros(3)))[number]
         size = np.abs(force).max()
         np.testing.assert_allclose(force, still.qfrc_passive[dof], atol=1e-12 * size)
-        slowed = force - np.asarray(jax.jit(jax.grad(damped))(here.v))[number]
+        slowed = force - np.asarray(jax.jit(jax.grad(damped))(motion.v))[number]
         np.testing.assert_allclose(slowed, moving.qfrc_passive[dof], atol=1e-6 * size)
-        own = np.asarray(family.inertia())[np.ix_(number, number)]
-        np.testing.assert_allclose(own, mass[np.ix_(dof, dof)], atol=1e-15)
+        inertia = np.asarray(family.inertia())[np.ix_(number, number)]
+        np.testing.assert_allclose(inertia, mass[np.ix_(dof, dof)], atol=1e-15)
 
 
 def test_coordinates_go_both_ways(three):
@@ -93,31 +93,31 @@ def test_coordinates_go_both_ways(three):
     np.testing.assert_allclose(qpos, data.qpos, atol=1e-14)
     np.testing.assert_allclose(qvel, data.qvel, atol=1e-14)
     frame = loaded.model.topology.body("rope.3")
-    own = mujoco.mj_name2id(m, int(mujoco.mjtObj.mjOBJ_BODY), "rope_3")
-    np.testing.assert_allclose(state.position[frame], data.xpos[own], atol=1e-14)
+    number = mujoco.mj_name2id(m, int(mujoco.mjtObj.mjOBJ_BODY), "rope_3")
+    np.testing.assert_allclose(state.position[frame], data.xpos[number], atol=1e-14)
 
 
-HUNG = {
+HANGING = {
     "solid": world(SOLID.format(FACE)),
     "sheet": world(SHEET.format('<pin id="0 1 2 3"/>')),
     "line": world(LINE.format('<pin id="0 5"/>')),
 }
 
 
-@pytest.fixture(params=HUNG)
-def hung(request, write) -> tuple[Loaded, Any]:
-    path = write(HUNG[request.param])
+@pytest.fixture(params=HANGING)
+def hanging(request, write) -> tuple[Loaded, Any]:
+    path = write(HANGING[request.param])
     return load(path), mujoco.MjModel.from_xml_path(str(path))
 
 
 def body(loaded: Loaded) -> Any:
-    """The only flexible body."""
+    """Return the only flexible body."""
     (family,) = loaded.model.families
     return family
 
 
 def sagging(loaded: Loaded, **numbers) -> State:
-    """The state of rest with other numbers of the elements."""
+    """Return the state of rest with other numbers of the elements."""
     family = body(loaded)
     family = replace(family, elements=replace(family.elements, **numbers))
     model = replace(loaded.model, families=(family,))
@@ -125,13 +125,13 @@ def sagging(loaded: Loaded, **numbers) -> State:
 
 
 def lowest(loaded: Loaded, state: State) -> jax.Array:
-    """How far the node that has come down most has come [m]."""
+    """Return the lowest coordinate of all nodes [m]: that of the node that has sunk most."""
     return loaded.layout.coordinates(loaded.model, state)[0].min()
 
 
-def test_rest_is_mujocos(hung):
-    """In our state of rest MuJoCo's nodes stay where they are."""
-    loaded, m = hung
+def test_rest_is_mujocos(hanging):
+    """MuJoCo's nodes do not accelerate in the computed state of rest."""
+    loaded, m = hanging
     state = jax.jit(lambda: sagging(loaded))()
     data = mujoco.MjData(m)
     data.qpos[:] = loaded.layout.coordinates(loaded.model, state)[0]
@@ -141,7 +141,7 @@ def test_rest_is_mujocos(hung):
 
 
 def test_derivatives_of_rest_are_those_of_differences(write):
-    loaded = load(write(HUNG["solid"]))
+    loaded = load(write(HANGING["solid"]))
     family = body(loaded)
     young, damping = family.elements.young, family.elements.retardation
 
@@ -155,8 +155,8 @@ def test_derivatives_of_rest_are_those_of_differences(write):
 
     @jax.jit
     def falling(damping):
-        own = replace(family, elements=replace(family.elements, retardation=damping))
-        model = replace(loaded.model, families=(own,))
+        damped = replace(family, elements=replace(family.elements, retardation=damping))
+        model = replace(loaded.model, families=(damped,))
         stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-10))
         return lowest(loaded, rollout(model, loaded.state, stepper, 40)[0])
 
@@ -164,9 +164,10 @@ def test_derivatives_of_rest_are_those_of_differences(write):
     np.testing.assert_allclose(jax.grad(falling)(damping), central, rtol=1e-5)
 
 
-def test_motion_is_mujocos_to_first_order(hung):
-    """Both steps are of first order, so that their difference halves with the step."""
-    loaded, m = hung
+def test_motion_is_mujocos_to_first_order(hanging):
+    """The motion differs from MuJoCo's by an amount that halves with the step, since both schemes
+    are of first order."""
+    loaded, m = hanging
     span, differences = 0.06, []
     for h in (2e-4, 1e-4):
         m.opt.timestep = h

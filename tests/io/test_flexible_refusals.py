@@ -1,4 +1,4 @@
-"""Nodes of flexible bodies of model files: what can be done with them, and what is refused."""
+"""Check what can be done with nodes of flexible bodies in model files, and what is refused."""
 
 import re
 from pathlib import Path
@@ -72,9 +72,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_does_not_fit_is_refused_by_name(write, case):
-    text, said = REFUSED[case]
+    text, message = REFUSED[case]
     path = write(world(text.format("") + BALL))
-    with pytest.raises(UnsupportedError, match=said):
+    with pytest.raises(UnsupportedError, match=message):
         load(path)
     left = load(path, allow_unsupported=True)
     assert not left.model.families and any("flex" in line for line in left.ignored)
@@ -113,7 +113,8 @@ AFTER = {
 
 
 def test_a_deformable_flex_is_read_as_a_flexcomp(write):
-    """Elements of named bodies, whose masses differ; what acts along their slides is refused."""
+    """A flex of named bodies with different masses is read, and what acts along the slides of its
+    nodes is refused."""
     nodes = "".join(NODE.format(i, at, 0.1 + 0.1 * i) for i, at in enumerate(PLACES))
     sensor = (
         '<sensor><jointpos name="p" joint="x1"/>'

@@ -1,4 +1,4 @@
-"""Axes have the names of the file's joints, also where a body has several."""
+"""Check that axes have the names of the file's joints, also where a body has several."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_recordings_parameters_and_readers_take_joint_names(skate, tmp_path) -> 
     assert problem.names == ('axes["rootx"].damping', 'axes["rooty"].damping')
     np.savez(tmp_path / "log.npz", time=time, q=np.stack([time, time], axis=1))
     (log,) = read(tmp_path / "log.npz", skate, joints=["rooty", "rootx"])
-    assert [one.name for one in log.channels] == ['position["rooty"]', 'position["rootx"]']
+    assert [channel.name for channel in log.channels] == ['position["rooty"]', 'position["rootx"]']
 
 
 def test_names_of_axes_are_checked() -> None:

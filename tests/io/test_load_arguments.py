@@ -1,4 +1,4 @@
-"""What ``load`` takes: paths, strings of XML, MuJoCo's models and specifications."""
+"""Check the arguments of ``load``: paths, strings of XML, MuJoCo's models and specifications."""
 
 import os
 from pathlib import Path
@@ -28,7 +28,7 @@ TEXT = """<mujoco model="toy">
 
 
 def form(kind: str, folder: Path) -> Any:
-    """The same model in every form."""
+    """Return the same model in the form of the given kind."""
     path = folder / "toy.xml"
     path.write_text(TEXT)
     spec = mujoco.MjSpec.from_string(TEXT)
@@ -36,7 +36,7 @@ def form(kind: str, folder: Path) -> Any:
     return (forms | {"MjSpec": spec, "MjModel": spec.compile()})[kind]
 
 
-SAID = {
+REPORTED = {
     "path": ("MJCF file {}/toy.xml", "(line 6)"),
     "name": ("MJCF file {}/toy.xml", "(line 6)"),
     "string": ("MJCF string", "(line 6)"),
@@ -44,12 +44,12 @@ SAID = {
     "MjSpec": ("MjSpec 'toy'", "(line 6)"),
     "MjModel": ("MjModel 'toy'", "(body 'arm')"),
 }
-"""What a model is called, and where its ball is said to be."""
+"""Name of the source in messages, and the place that they give for the ball."""
 
 
-@pytest.mark.parametrize("kind", SAID)
+@pytest.mark.parametrize("kind", REPORTED)
 def test_the_same_model_in_every_form(tmp_path: Path, kind: str) -> None:
-    source, where = SAID[kind]
+    source, where = REPORTED[kind]
     loaded: Loaded = load(form(kind, tmp_path))
     assert loaded.source == source.format(tmp_path)
     (margin,) = loaded.approximated
@@ -63,7 +63,8 @@ def test_the_same_model_in_every_form(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_specification_stays_as_it_is() -> None:
-    """It is compiled as a copy, meshes included; what is changed later is read anew."""
+    """A specification is compiled as a copy, meshes included, and a later change of it is read
+    anew."""
     spec = mujoco.MjSpec.from_string(TEXT)
     before = spec.to_xml()
     load(spec)
@@ -82,8 +83,8 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_strings_have_lines_too(case: str) -> None:
-    text, said = WRONG[case]
-    with pytest.raises(InputError, match=f"(?s)^MJCF string: .*{said}"):
+    text, message = WRONG[case]
+    with pytest.raises(InputError, match=f"(?s)^MJCF string: .*{message}"):
         load(text)
 
 
@@ -120,7 +121,8 @@ def test_compiled_models_do_not_tell_all() -> None:
 
 
 def test_shapes_have_the_names_of_geoms() -> None:
-    """Those without one are called as they are in a builder, and none is called like these."""
+    """Shapes have the names of their geoms; those without one have a builder's default name that no
+    other shape has."""
     text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
     <body pos="0 0 1"><freejoint/><geom size=".1"/><geom name="shape1" size=".1" pos=".1 0 0"/>
     </body></worldbody></mujoco>"""

@@ -1,4 +1,4 @@
-"""Model files against MuJoCo itself."""
+"""Check model files against MuJoCo."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ ROBOTS = ("arm", "four_bar")
 
 
 class Robot:
-    """A model, MuJoCo's own, and everything that is computed of it, compiled once."""
+    """A model here and in MuJoCo, and a function that computes everything compared, compiled
+    once."""
 
     def __init__(self, path: Path) -> None:
         self.loaded: Loaded = load(path)
@@ -33,11 +34,11 @@ class Robot:
         def everything(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> dict[str, Any]:
             layout, model = loaded.layout, loaded.model
             state = layout.state(model, loaded.state, qpos, qvel)
-            found = accelerations(model, state, layout.control(ctrl))
+            motion = accelerations(model, state, layout.control(ctrl))
             return {
                 "state": state,
                 "coordinates": layout.coordinates(model, state),
-                "qacc": layout.acceleration(state, found),
+                "qacc": layout.acceleration(state, motion),
                 "sites": (*loaded.sites.poses(state), *loaded.sites.velocities(state)),
             }
 
@@ -46,7 +47,7 @@ class Robot:
 
 @pytest.fixture(scope="module", params=ROBOTS)
 def robot(request: pytest.FixtureRequest) -> tuple[Robot, list, dict]:
-    """With three random states and what was computed there."""
+    """Return a model, three random states, and the quantities computed at them."""
     made = Robot(MODELS / f"{request.param}.xml")
     rng = np.random.default_rng(7)
     drawn = [reference.random_state(made.theirs, rng) for _ in range(3)]
@@ -54,23 +55,25 @@ def robot(request: pytest.FixtureRequest) -> tuple[Robot, list, dict]:
 
 
 def test_accelerations(robot: tuple[Robot, list, dict]) -> None:
-    made, drawn, found = robot
+    made, drawn, computed = robot
     for k, state in enumerate(drawn):
         expected = reference.accelerations(made.theirs, *state)
-        np.testing.assert_allclose(found["qacc"][k], expected, atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            computed["qacc"][k], expected, atol=1e-9 * np.abs(expected).max()
+        )
 
 
 def test_layout_goes_both_ways(robot: tuple[Robot, list, dict]) -> None:
-    _, drawn, found = robot
+    _, drawn, computed = robot
     for part in range(2):
         np.testing.assert_allclose(
-            found["coordinates"][part], [state[part] for state in drawn], atol=1e-12
+            computed["coordinates"][part], [state[part] for state in drawn], atol=1e-12
         )
 
 
 def test_poses_and_momentum(robot: tuple[Robot, list, dict]) -> None:
-    """Centre of mass, its velocity, and sites with theirs."""
-    made, drawn, found = robot
+    """The centre of mass and its velocity, and the sites with theirs, agree with MuJoCo's."""
+    made, drawn, computed = robot
     m, data = made.theirs, mujoco.MjData(made.theirs)
     moving = np.array(made.loaded.model.topology.free)
     mass = np.asarray(made.loaded.model.bodies.mass)[moving]
@@ -79,18 +82,18 @@ def test_poses_and_momentum(robot: tuple[Robot, list, dict]) -> None:
         mujoco.mj_forward(m, data)
         mujoco.mj_subtreeVel(m, data)
         assert mass.sum() == pytest.approx(m.body_subtreemass[0])
-        state = jax.tree.map(lambda leaf, k=k: leaf[k], found["state"])
+        state = jax.tree.map(lambda leaf, k=k: leaf[k], computed["state"])
         np.testing.assert_allclose(
             mass @ state.position[moving] / mass.sum(), data.subtree_com[0], atol=1e-12
         )
         np.testing.assert_allclose(
             mass @ state.velocity[moving] / mass.sum(), data.subtree_linvel[0], atol=1e-12
         )
-        place, facing, linear, angular = (part[k] for part in found["sites"])
+        place, orientation, linear, angular = (part[k] for part in computed["sites"])
         np.testing.assert_allclose(place, data.site_xpos, atol=1e-12)
         for site in range(m.nsite):
             rotation, velocity = np.zeros(9), np.zeros(6)
-            mujoco.mju_quat2Mat(rotation, np.array(facing[site]))
+            mujoco.mju_quat2Mat(rotation, np.array(orientation[site]))
             np.testing.assert_allclose(rotation, data.site_xmat[site], atol=1e-12)
             site_type = mujoco.mjtObj.mjOBJ_SITE
             mujoco.mj_objectVelocity(m, data, site_type, site, velocity, 0)
@@ -138,16 +141,17 @@ FLOATING = """
 
 
 def test_free_bodies_in_a_fluid(tmp_path: Path) -> None:
-    """Bodies without joints, two of the file's in one, frames away from centres of mass."""
+    """Free bodies in a fluid accelerate as in MuJoCo: bodies without joints, two of the file's in
+    one, frames away from centres of mass."""
     file = tmp_path / "floating.xml"
     file.write_text(FLOATING)
     made = Robot(file)
     assert made.loaded.model.topology.bodies == ("world", "body1", "body2")
     state = reference.random_state(made.theirs, np.random.default_rng(3))
     expected = reference.accelerations(made.theirs, *state)
-    found = made.of(*(jnp.asarray(part)[None] for part in state))
-    np.testing.assert_allclose(found["qacc"][0], expected, rtol=1e-10)
-    np.testing.assert_allclose(found["coordinates"][1][0], state[1], atol=1e-12)
+    computed = made.of(*(jnp.asarray(part)[None] for part in state))
+    np.testing.assert_allclose(computed["qacc"][0], expected, rtol=1e-10)
+    np.testing.assert_allclose(computed["coordinates"][1][0], state[1], atol=1e-12)
 
 
 MIXED = """
@@ -197,32 +201,38 @@ MIXED = """
 
 
 def test_every_kind_of_joint_and_tendon(tmp_path: Path) -> None:
-    """A free joint on springs from where it is turned, a ball off its body's origin, references
-    and springs that differ; a tendon over joints, one through sites, and joints that follow each
-    other; far from the reference."""
+    """Accelerations far from the reference agree with MuJoCo's for every kind of joint and tendon.
+
+    The model has a free joint with springs about a turned pose, a ball off its body's origin,
+    references and springs that differ, a tendon over joints, one through sites, and joints that
+    follow each other.
+    """
     file = tmp_path / "mixed.xml"
     file.write_text(MIXED)
     made = Robot(file)
     rng = np.random.default_rng(5)
     state = reference.random_state(made.theirs, rng, spread=1.5)
     expected = reference.accelerations(made.theirs, *state)
-    found = made.of(*(jnp.asarray(part)[None] for part in state))
-    np.testing.assert_allclose(found["qacc"][0], expected, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_allclose(found["coordinates"][1][0], state[1], atol=1e-12)
-    same = np.abs(found["coordinates"][0][0]) - np.abs(state[0])  # q and −q are one rotation
+    computed = made.of(*(jnp.asarray(part)[None] for part in state))
+    np.testing.assert_allclose(computed["qacc"][0], expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(computed["coordinates"][1][0], state[1], atol=1e-12)
+    same = np.abs(computed["coordinates"][0][0]) - np.abs(state[0])  # q and −q are one rotation
     np.testing.assert_allclose(same, 0, atol=1e-12)
 
 
 def test_what_is_open_at_first_is_closed(tmp_path: Path) -> None:
-    """A four-bar linkage with its pin apart, and a body far from what it is welded to, turned by
-    2 rad; MuJoCo's own errors of the constraints at the coordinates."""
+    """Loops that are open in a file are closed, by MuJoCo's own errors of the constraints.
+
+    The file has a four-bar linkage with its pin apart, and a body far from what it is welded to,
+    turned by 2 rad.
+    """
     text = (MODELS / "four_bar.xml").read_text()
-    apart = text.replace('name="rocker" pos="0.5 0 1"', 'name="rocker" pos="0.45 0 1"')
+    opened = text.replace('name="rocker" pos="0.5 0 1"', 'name="rocker" pos="0.45 0 1"')
     ball = '<freejoint/><geom type="sphere" size="0.1"/>'
     adrift = f'<body name="hull" pos="3 1 2" euler="1 1 1">{ball}</body>'
-    apart = apart.replace("</worldbody>", f"{adrift}</worldbody>")
+    opened = opened.replace("</worldbody>", f"{adrift}</worldbody>")
     weld = '<weld name="mooring" body1="hull" relpose="1 2 0 0.5 0.5 0.5 -0.5"/></equality>'
-    (tmp_path / "open.xml").write_text(apart.replace("</equality>", weld))
+    (tmp_path / "open.xml").write_text(opened.replace("</equality>", weld))
     loaded = load(tmp_path / "open.xml")
     assert any("mooring" in line and "open at qpos0" in line for line in loaded.approximated)
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "open.xml"))
@@ -251,7 +261,8 @@ SOCKETS = """
 
 
 def test_limits_of_balls(tmp_path: Path) -> None:
-    """Gaps and their rates, of balls turned beyond their limits; MuJoCo has its margin apart."""
+    """Gaps and rates of balls beyond their limits agree with MuJoCo's, which keeps its margin
+    apart."""
     (tmp_path / "sockets.xml").write_text(SOCKETS)
     loaded = load(tmp_path / "sockets.xml")
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "sockets.xml"))
@@ -259,19 +270,19 @@ def test_limits_of_balls(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     for joint, angle in ((0, 1.1), (2, 2.9)):
         axis = rng.normal(size=3)
-        turn = data.qpos[m.jnt_qposadr[joint] :][:4]
-        mujoco.mju_axisAngle2Quat(turn, axis / np.linalg.norm(axis), angle)
+        orientation = data.qpos[m.jnt_qposadr[joint] :][:4]
+        mujoco.mju_axisAngle2Quat(orientation, axis / np.linalg.norm(axis), angle)
     data.qvel[:] = rng.normal(size=m.nv)
     mujoco.mj_forward(m, data)
 
     @jax.jit
-    def found(qpos: jax.Array, qvel: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def gaps_and_rates(qpos: jax.Array, qvel: jax.Array) -> tuple[jax.Array, jax.Array]:
         state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
         motion = joint_motion(loaded.model, state)
         limits = ball(Step(loaded.model, state, motion, 1.0, jnp.zeros(0)))
         return limits.bias, limits.velocity(state.twist)
 
-    bias, rate = found(jnp.asarray(data.qpos), jnp.asarray(data.qvel))
+    bias, rate = gaps_and_rates(jnp.asarray(data.qpos), jnp.asarray(data.qvel))
     recovery = np.asarray(loaded.model.contact.recovery_speed)
     gap = data.efc_pos - [0.1, 0.0]
     np.testing.assert_allclose(bias, np.maximum(gap, -recovery), atol=1e-12)
@@ -309,8 +320,8 @@ CROWD = """
 
 
 def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
-    """Everything overlaps, so that MuJoCo's contacts name every pair that may touch, and say how
-    it rubs."""
+    """Pairs that may touch, and their friction, are those of MuJoCo, whose contacts name every pair
+    because everything overlaps."""
     file = tmp_path / "crowd.xml"
     file.write_text(CROWD)
     loaded = load(file)
@@ -325,21 +336,22 @@ def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     # Our shapes are the geoms that take part, in the file's order.
     taking_part = sorted({geom for pair in expected for geom in pair})
     contacts = detect(loaded.model, loaded.state)
-    rows, found, at = np.column_stack([contacts.friction, contacts.rolling]), {}, 0
+    rows, coefficients_of, at = np.column_stack([contacts.friction, contacts.rolling]), {}, 0
     for group in loaded.model.topology.pairs:
         for a, b in zip(group.first, group.second, strict=True):
-            found[tuple(sorted((taking_part[a], taking_part[b])))] = rows[at]
+            coefficients_of[tuple(sorted((taking_part[a], taking_part[b])))] = rows[at]
             at += PAIRS[group.kinds].points
-    assert found.keys() == expected.keys() and len(found) > 15
-    for pair, coefficients in found.items():
+    assert coefficients_of.keys() == expected.keys() and len(coefficients_of) > 15
+    for pair, coefficients in coefficients_of.items():
         np.testing.assert_allclose(coefficients, expected[pair], err_msg=f"{pair}")
     assert {tuple(row) for row in rows} >= {(0, 0, 0), (0.1, 0.02, 0), (0.7, 0, 0), (0.5, 0, 0)}
-    (told,) = loaded.approximated
-    assert "'ghost'" in told and "same in all directions" in told
+    (note,) = loaded.approximated
+    assert "'ghost'" in note and "same in all directions" in note
 
 
 def test_condim_gives_spinning_and_rolling_friction(tmp_path: Path) -> None:
-    """Of a pair the larger one, as MuJoCo has it."""
+    """The condim of a geom sets its spinning and rolling friction; of a pair the larger one acts,
+    as in MuJoCo."""
     text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
       <body pos="0 0 1"><freejoint/><geom size="0.1" condim="6" friction="0.7 0.02 0.003"/></body>
       <body pos="1 0 1"><freejoint/><geom size="0.1" condim="4" friction="0.7 0.02 0.003"/></body>

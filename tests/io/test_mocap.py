@@ -1,4 +1,5 @@
-"""Bodies of motion capture: placed from outside, followed by what is tied to them."""
+"""Check bodies of motion capture: they are placed from outside, and what is tied to them
+follows."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +49,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
 
 
 def test_what_is_tied_follows(loaded: Loaded) -> None:
-    """A box welded to the hand, an arm whose end is held, a tail that swings from the hand."""
+    """A box welded to the hand, an arm whose end is tied and a tail that swings from the hand
+    follow the motion capture."""
     model, layout, stepper = loaded.model, loaded.layout, EulerImplicitLinearized(H)
     bodies = model.topology.bodies
     assert [bodies[body] for body in layout.places.mocap_bodies] == ["hand", "grip"]
@@ -59,18 +61,18 @@ def test_what_is_tied_follows(loaded: Loaded) -> None:
     poses[:, 0, 0] = 0.3 * np.sin(3 * time)
     poses[:, 1, 0] += 0.1 * time
     poses[:, 1, 2] = 0.05 * np.sin(5 * time)
-    turn = np.radians(30) + time
-    poses[:, 0, 3], poses[:, 0, 6] = np.cos(turn / 2), np.sin(turn / 2)
+    yaw = np.radians(30) + time
+    poses[:, 0, 3], poses[:, 0, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
     poses[:, 1, 3] = 2.0  # normalised
 
     @jax.jit
     def run(poses: jax.Array) -> tuple:
-        def one(carry, pose: jax.Array):
+        def step(carry, pose: jax.Array):
             placed = layout.with_mocap(model, carry.state, pose[:, :3], pose[:, 3:])
             carry, report = stepper.advance(model, replace(carry, state=placed))
             return carry, (carry.state, report.solver.status)
 
-        return jax.lax.scan(one, stepper.init(model, loaded.state), poses)[1]
+        return jax.lax.scan(step, stepper.init(model, loaded.state), poses)[1]
 
     path, status = run(jnp.asarray(poses))
     assert not np.any(status)
@@ -80,12 +82,12 @@ def test_what_is_tied_follows(loaded: Loaded) -> None:
     speed = 0.9 * np.cos(3 * time[-1])
     np.testing.assert_allclose(path.velocity[-1, box], [speed, 0, 0], atol=0.01)
     np.testing.assert_allclose(path.angular_velocity[-1, box], [0, 0, 1], atol=0.01)
-    facing = Rotation.from_quat(np.roll(path.quaternion[:, arm], -1, axis=1))
-    end = path.position[:, arm] + facing.apply([0.1, 0, 0])
+    rotation = Rotation.from_quat(np.roll(path.quaternion[:, arm], -1, axis=1))
+    end = path.position[:, arm] + rotation.apply([0.1, 0, 0])
     np.testing.assert_allclose(end, poses[:, 1, :3], atol=2e-3)
-    facing = Rotation.from_quat(np.roll(path.quaternion[:, tail], -1, axis=1))
-    hung = path.position[:, tail] + facing.apply([0, 0, 0.05])
-    np.testing.assert_allclose(hung, poses[:, 0, :3] - [0, 0, 0.05], atol=1e-9)
+    rotation = Rotation.from_quat(np.roll(path.quaternion[:, tail], -1, axis=1))
+    pivot = path.position[:, tail] + rotation.apply([0, 0, 0.05])
+    np.testing.assert_allclose(pivot, poses[:, 0, :3] - [0, 0, 0.05], atol=1e-9)
 
 
 @pytest.mark.long

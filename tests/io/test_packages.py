@@ -1,4 +1,4 @@
-"""Models that other packages bring, where these are installed: they load, move and stand.
+"""Check that models of other packages load, move and stand, where these packages are installed.
 
 dm_control's quadruped and dog, gymnasium-robotics' Fetch and Shadow hand; their files are read from
 where the packages are, and nothing of the packages is imported.
@@ -24,17 +24,17 @@ FILES = {
     "fetch": ("gymnasium_robotics", "envs/assets/fetch/reach.xml", 16),
     "hand": ("gymnasium_robotics", "envs/assets/hand/reach.xml", 24),
 }
-"""Package, file, room for contacts."""
+"""Package, file, and capacity for contacts."""
 H = 2e-3
 
 
 @pytest.fixture(scope="module", params=FILES)
 def opened(request: pytest.FixtureRequest) -> tuple[Path, Loaded]:
     package, file, room = FILES[request.param]
-    found = find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         pytest.skip(f"{request.param} is a model of {package}, which is not installed")
-    path = Path(found.submodule_search_locations[0]) / file
+    path = Path(spec.submodule_search_locations[0]) / file
     if not path.is_file():
         pytest.skip(f"this version of {package} has no {file}")
     return path, load(path, max_contacts=room)
@@ -45,22 +45,27 @@ def test_accelerations_are_mujocos(opened: tuple[Path, Loaded]) -> None:
     theirs, rng = reference.smooth(path), np.random.default_rng(0)
 
     @jax.jit
-    def found(qpos: jax.Array, qvel: jax.Array, act: jax.Array, ctrl: jax.Array) -> jax.Array:
+    def acceleration(
+        qpos: jax.Array, qvel: jax.Array, activation: jax.Array, ctrl: jax.Array
+    ) -> jax.Array:
         model, layout = loaded.model, loaded.layout
-        state = layout.with_activation(layout.state(model, loaded.state, qpos, qvel), act)
+        state = layout.with_activation(layout.state(model, loaded.state, qpos, qvel), activation)
         return layout.acceleration(state, accelerations(model, state, layout.control(ctrl)))
 
     for _ in range(3):
         drawn = reference.random_state(theirs, rng, spread=0.1)
-        act = 0.3 * rng.normal(size=theirs.na)
-        wanted = reference.accelerations(theirs, *drawn, act)
-        ours = found(*map(jnp.asarray, (*drawn[:2], act, drawn[2])))
-        np.testing.assert_allclose(ours, wanted, atol=1e-9 * np.abs(wanted).max())
+        activation = 0.3 * rng.normal(size=theirs.na)
+        expected = reference.accelerations(theirs, *drawn, activation)
+        ours = acceleration(*map(jnp.asarray, (*drawn[:2], activation, drawn[2])))
+        np.testing.assert_allclose(ours, expected, atol=1e-9 * np.abs(expected).max())
 
 
 def bent(file: Path, loaded: Loaded) -> State:
-    """Fetch's arm bent, and motion capture where the weld has it: stretched out, as at first, three
-    of its axes are one, and a hard weld lets them spin against each other."""
+    """Return the state of Fetch with its arm bent, and motion capture placed where the weld has it.
+
+    Stretched out, as in the file, three of its axes coincide, and a hard weld lets them spin
+    against each other.
+    """
     model = mujoco.MjModel.from_xml_path(str(file))
     data = mujoco.MjData(model)
     gripper = model.body("robot0:gripper_link").id
@@ -70,11 +75,11 @@ def bent(file: Path, loaded: Loaded) -> State:
             data.qpos[model.jnt_qposadr[model.joint(f"robot0:{name}_joint").id]] = angle
         mujoco.mj_kinematics(model, data)
         poses.append((data.xpos[gripper].copy(), data.xmat[gripper].reshape(3, 3).copy()))
-    (first, facing), (place, turned) = poses
-    moved = turned @ facing.T
+    (first, first_rotation), (place, last_rotation) = poses
+    relative = last_rotation @ first_rotation.T
     quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, moved.ravel())
-    pose = jnp.asarray(place - moved @ first)[None], jnp.asarray(quaternion)[None]
+    mujoco.mju_mat2Quat(quaternion, relative.ravel())
+    pose = jnp.asarray(place - relative @ first)[None], jnp.asarray(quaternion)[None]
     state = loaded.layout.with_mocap(loaded.model, loaded.state, *pose)
     return loaded.layout.state(loaded.model, state, jnp.asarray(data.qpos))
 

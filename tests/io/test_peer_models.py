@@ -1,4 +1,5 @@
-"""Models of MuJoCo's own packages accelerate as in MuJoCo, where nothing is listed."""
+"""Check that models of MuJoCo's own packages accelerate as in MuJoCo, where no difference is
+listed."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +11,7 @@ from tests.io.test_equalities import files
 
 mujoco = pytest.importorskip("mujoco")
 MOST = 60
-"""Rates of the largest model that is compared."""
+"""Number of degrees of freedom of the largest model that is compared."""
 
 
 @pytest.mark.long
@@ -29,7 +30,7 @@ def test_accelerations_are_mujocos(path):
     mujoco.mj_forward(m, data)
     layout = loaded.layout
     state = layout.state(loaded.model, loaded.state, data.qpos, data.qvel)
-    found = accelerations(loaded.model, state, layout.control(jnp.asarray(data.ctrl)))
-    qacc = np.asarray(layout.acceleration(state, found))
+    motion = accelerations(loaded.model, state, layout.control(jnp.asarray(data.ctrl)))
+    qacc = np.asarray(layout.acceleration(state, motion))
     largest = max(1.0, np.abs(data.qacc_smooth).max())
     np.testing.assert_allclose(qacc, data.qacc_smooth, rtol=0, atol=1e-6 * largest)

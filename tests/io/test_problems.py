@@ -1,4 +1,4 @@
-"""Problems read from files stand for the same N, r and cones as plain numpy finds in them."""
+"""Check that problems read from files have the N, r and cones that plain numpy finds in them."""
 
 from pathlib import Path
 
@@ -66,7 +66,8 @@ def test_bodies_layout(tmp_path: Path, cohesion: float) -> None:
 
 
 def test_cohesion_moves_the_apex_of_the_cone(tmp_path: Path) -> None:
-    """The solution in the file's rows: ‖λ_t‖ ≤ μ (λ_n + a), and u optimal for that cone."""
+    """The solution in the file's rows satisfies ‖λ_t‖ ≤ μ (λ_n + a), and u is optimal for that
+    cone."""
     cohesion = 0.4
     fields, n, r = files.bodies(cohesion)
     item = read_problem(files.write(tmp_path / "b.npz", fields))
@@ -90,7 +91,8 @@ def test_cohesion_moves_the_apex_of_the_cone(tmp_path: Path) -> None:
 
 
 def test_fixed_body_and_missing_name(tmp_path: Path) -> None:
-    """A body with zero inverse mass moves nothing; the name is then the file's."""
+    """A body with zero inverse mass moves nothing, and a problem without a name has that of its
+    file."""
     fields, _, _ = files.bodies()
     del fields["name"]
     fields["Minv_blocks"][2] = 0

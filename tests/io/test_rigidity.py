@@ -1,4 +1,5 @@
-"""What is said of springs that are hard here, and fluids without passive forces."""
+"""Check the report of springs that become rigid here, and fluids where passive forces are
+disabled."""
 
 import pytest
 
@@ -13,8 +14,8 @@ BOX = """<mujoco><option density="1.2"><flag {flag}/></option><worldbody>
 PAIR = '<pair name="both" geom1="floor" geom2="box" {}/>'
 
 
-def said(tmp_path, softness=False, **slots) -> str:
-    """Return what differs from MuJoCo in a box on a floor."""
+def differences(tmp_path, softness=False, **slots) -> str:
+    """Return the listed differences from MuJoCo for a box on a floor."""
     path = tmp_path / "box.xml"
     path.write_text(BOX.format(**dict.fromkeys(("flag", "floor", "geom", "pair"), "") | slots))
     return "\n".join(load(path, softness=softness).approximated)
@@ -31,17 +32,18 @@ def said(tmp_path, softness=False, **slots) -> str:
     ],
 )
 def test_springs_margins_and_gaps_are_listed(tmp_path, slots, words):
-    text = said(tmp_path, **slots)
+    text = differences(tmp_path, **slots)
     assert all(word in text for word in words)
 
 
 def test_ordinary_contacts_are_not_listed(tmp_path):
-    assert said(tmp_path, geom='solref=".01 1"') == ""
-    assert "stiffness" not in said(tmp_path, softness=True, geom='solref="-1000 -10"')
+    assert differences(tmp_path, geom='solref=".01 1"') == ""
+    assert "stiffness" not in differences(tmp_path, softness=True, geom='solref="-1000 -10"')
 
 
 def test_no_fluid_without_passive_forces(tmp_path):
-    """MuJoCo leaves out all passive forces where springs and dampers are both disabled."""
+    """A model has no fluid where springs and dampers are both disabled, because MuJoCo then leaves
+    out all passive forces."""
     path = tmp_path / "box.xml"
     for flag, fluid in (('spring="disable"', True), ('spring="disable" damper="disable"', False)):
         path.write_text(BOX.format(flag=flag, floor="", geom="", pair=""))

@@ -1,4 +1,4 @@
-"""A robot from a file that falls onto its feet and stands, against mechanics and MuJoCo."""
+"""Check a robot from a file that falls onto its feet and stands, against mechanics and MuJoCo."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,8 @@ class Stand(NamedTuple):
 
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory: pytest.TempPathFactory) -> Stand:
-    """The quadruped, servos in place of its motors, held in the pose of the file, 5 cm up."""
+    """Return the motion of the quadruped, with servos that hold the pose of the file, from 5 cm
+    above the ground."""
     text = FILE.read_text(encoding="utf-8")
     text = text.replace('<motor gear="20" ctrlrange="-1 1"/>', '<position kp="200" kv="8"/>')
     file = tmp_path_factory.mktemp("robot") / "standing.xml"
@@ -74,7 +75,7 @@ def test_ground_carries_the_weight(stand: Stand) -> None:
 
 
 def test_contacts_change_momentum(stand: Stand) -> None:
-    """Weight and contacts are all that acts from outside; what acts between bodies cancels."""
+    """Weight and contacts alone change the momentum, because forces between bodies cancel."""
     model = stand.loaded.model
     linear = jax.jit(jax.vmap(lambda state: momentum(model, state)[0]))(stand.states)
     wrenches, weight = np.asarray(stand.report.contact_wrenches)[1:], np.array([0, 0, stand.weight])
@@ -103,15 +104,15 @@ def test_nothing_sinks_or_comes_apart(stand: Stand) -> None:
 
 
 def test_centre_of_mass_moves_as_in_mujoco(stand: Stand) -> None:
-    """Stiff contacts of MuJoCo's, over the fall and the landing."""
+    """The centre of mass moves as in MuJoCo with stiff contacts, over the fall and the landing."""
     theirs = reference.compiled(stand.file, reference.STIFF)
     qvel = np.zeros(theirs.nv)
     ctrl = stand.qpos[7:]
     expected = reference.motion(theirs, stand.qpos, qvel, H * STEPS, EVERY, ctrl)
     free = np.asarray(stand.loaded.model.topology.free)
     mass = np.asarray(stand.loaded.model.bodies.mass)[free]
-    found = np.einsum("tbi,b->ti", np.asarray(stand.states.position)[:, free], mass) / mass.sum()
+    centre = np.einsum("tbi,b->ti", np.asarray(stand.states.position)[:, free], mass) / mass.sum()
     every = round(EVERY / H)
-    error = np.linalg.norm(found[every - 1 :: every] - expected.com[1:], axis=1)
+    error = np.linalg.norm(centre[every - 1 :: every] - expected.com[1:], axis=1)
     fall = expected.com[0, 2] - expected.com[:, 2].min()
     assert fall > DROP and error.mean() < 0.03 * fall

@@ -1,4 +1,4 @@
-"""Sensors of a model file against MuJoCo's."""
+"""Check sensors of a model file against MuJoCo's."""
 
 from pathlib import Path
 
@@ -110,18 +110,18 @@ def test_sensors_are_those_of_mujoco(tmp_path: Path) -> None:
     for _ in range(3):
         data.qpos[:], data.qvel[:], data.ctrl[:] = reference.random_state(theirs, rng, spread=1.5)
         mujoco.mj_forward(theirs, data)
-        found, still = read(*map(jnp.asarray, (data.qpos, data.qvel, data.ctrl)))
-        assert len(found) == theirs.nsensor - len(UNREAD)
-        assert len(still) == len(found) - 3
+        values_of, still = read(*map(jnp.asarray, (data.qpos, data.qvel, data.ctrl)))
+        assert len(values_of) == theirs.nsensor - len(UNREAD)
+        assert len(still) == len(values_of) - 3
         for k, name in enumerate(loaded.sensors.names):
             run = slice(theirs.sensor_adr[k], theirs.sensor_adr[k] + theirs.sensor_dim[k])
-            wanted, shown = np.array(data.sensordata[run]), found[name]
+            expected, shown = np.array(data.sensordata[run]), values_of[name]
             if theirs.sensor_datatype[k] == int(mujoco.mjtDataType.mjDATATYPE_QUATERNION):
-                wanted *= np.sign(wanted @ np.asarray(shown))  # q and −q are one rotation
+                expected *= np.sign(expected @ np.asarray(shown))  # q and −q are one rotation
             np.testing.assert_allclose(
-                shown, wanted, atol=1e-9 * max(1.0, np.abs(wanted).max()), err_msg=name
+                shown, expected, atol=1e-9 * max(1.0, np.abs(expected).max()), err_msg=name
             )
-        assert abs(found["cut"][0]) == 0.01 < abs(found["jp"][0])
+        assert abs(values_of["cut"][0]) == 0.01 < abs(values_of["jp"][0])
 
 
 RESTING = """
@@ -136,7 +136,8 @@ RESTING = """
 
 
 def test_what_rests_feels_its_weight(tmp_path: Path) -> None:
-    """Of two states, with the impulse of the contact between them; along the site's y axis."""
+    """An accelerometer at rest measures gravity, along the site's y axis, from two states with the
+    impulse of the contact between them."""
     (tmp_path / "resting.xml").write_text(RESTING)
     loaded = load(tmp_path / "resting.xml")
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-11))

@@ -1,4 +1,4 @@
-"""Contact softness of files: how far things sink in, against MuJoCo."""
+"""Check the depth to which bodies sink into soft contacts of a file, against MuJoCo."""
 
 from pathlib import Path
 
@@ -25,9 +25,16 @@ MODEL = """
 """
 
 
-def sunk(path: Path, cone: str, least: float, most: float) -> tuple[np.ndarray, np.ndarray]:
-    """Depth of each body [m], ours and MuJoCo's, when they rest."""
-    text = MODEL.format(cone=cone, least=least, most=most)
+def sunk(path: Path, cone: str, minimum: float, maximum: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the depth of each body at rest [m], here and in MuJoCo.
+
+    Args:
+        path: the file to write.
+        cone: MuJoCo's friction cone, "elliptic" or "pyramidal".
+        minimum: impedance at no depth.
+        maximum: impedance at a depth of 1 mm.
+    """
+    text = MODEL.format(cone=cone, least=minimum, most=maximum)
     path.write_text(text)
     loaded = load(path, softness=True)
     assert not loaded.approximated
@@ -47,7 +54,8 @@ def test_depth_at_constant_impedance(tmp_path: Path, cone: str) -> None:
 
 
 def test_depth_at_the_default_impedance(tmp_path: Path) -> None:
-    """It grows by 6 % over the first millimetre; ours is that at no depth."""
+    """Bodies sink at least as deep as in MuJoCo, whose impedance grows by 6 % over the first
+    millimetre; here it is that at no depth."""
     ours, theirs = sunk(tmp_path / "soft.xml", "elliptic", 0.9, 0.95)
     np.testing.assert_allclose(ours, theirs, rtol=0.25)
     assert np.all(ours >= theirs)
@@ -60,7 +68,7 @@ def test_contacts_are_rigid_unless_asked(tmp_path: Path) -> None:
 
 
 def test_pairs_that_differ_are_told(tmp_path: Path) -> None:
-    """Compliance is that of surfaces here, so a pair of its own is one in the report."""
+    """A softness of one pair alone is reported, because compliance belongs to surfaces here."""
     path = tmp_path / "pairs.xml"
     text = MODEL.format(cone="elliptic", least=0.9, most=0.95)
     pair = '<contact><pair geom1="a" geom2="b" solref="0.1 1"/></contact></mujoco>'

@@ -1,4 +1,5 @@
-"""Matrices written to a folder come back as the problem they were, and as text for others."""
+"""Check that matrices written to a folder are read back as the same problem, and are text for other
+programs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.io import problem_files as files
 
 
 def descriptor(coupled: bool) -> Descriptor:
-    """An equality, a box row and three contacts."""
+    """Return a system with an equality, a box row and three contacts."""
     case = random_descriptor(0, 2, 3)
     lo, hi = jnp.asarray([-jnp.inf, -0.5]), jnp.asarray([jnp.inf, 2.0])
     cones = Cones(lo, hi, jnp.asarray([0.2, 0.0, 1.5]), "pyramid")

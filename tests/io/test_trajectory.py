@@ -1,4 +1,4 @@
-"""Trajectory files: what is written comes back, and what is wrong is named."""
+"""Check that trajectory files are read back as written, and that faults are named."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""URDF files as they are in the wild, against MuJoCo's own reading of what it can read."""
+"""Check URDF files of the kinds that robots come with, against MuJoCo where it can read them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,12 +31,12 @@ def link(name: str, inside: str = "") -> str:
     return f'<link name="{name}">{inside}</link>'
 
 
-def mesh(uri: str, tag: str = "collision", more: str = "") -> str:
-    return f'<{tag}><geometry><mesh filename="{uri}"{more}/></geometry></{tag}>'
+def mesh(uri: str, tag: str = "collision", attributes: str = "") -> str:
+    return f'<{tag}><geometry><mesh filename="{uri}"{attributes}/></geometry></{tag}>'
 
 
 def box(half: float) -> str:
-    """An OBJ file of a cube."""
+    """Return the text of an OBJ file of a cube."""
     corners = np.stack(np.meshgrid(*[[-half, half]] * 3, indexing="ij"), -1).reshape(-1, 3)
     faces = ("1 2 4 3", "5 7 8 6", "1 5 6 2", "3 4 8 7", "1 3 7 5", "2 6 8 4")
     return "".join(f"v {x} {y} {z}\n" for x, y, z in corners) + "".join(f"f {f}\n" for f in faces)
@@ -60,7 +60,7 @@ BALL = '<collision><geometry><sphere radius="0.05"/></geometry></collision>'
 
 
 def arm(*shapes: str, leg: str = HEAVY, base: str = BALL) -> tuple[str, ...]:
-    """A base that can touch the leg, which has these shapes."""
+    """Return the elements of a base that can touch the leg, which has the given shapes."""
     return link("base", base), link("leg", leg + "".join(shapes)), link("foot", HEAVY), HINGE, SLIDE
 
 
@@ -74,7 +74,8 @@ def smooth_accelerations(loaded: Loaded, *coordinates: np.ndarray) -> np.ndarray
 
 
 def test_motion_is_that_of_mujoco(write: Write) -> None:
-    """Of a leg that MuJoCo reads by itself; and its base is bolted, which is said."""
+    """A leg that MuJoCo reads by itself moves as in MuJoCo, and the report says that its base is
+    bolted."""
     path = write(*arm())
     loaded, theirs = load(path), mujoco.MjModel.from_xml_path(str(path))
     assert loaded.source == f"URDF file {path}"
@@ -95,60 +96,62 @@ PLACES = {
     "listed": ("far/legs/meshes", "robots", "package://legs/meshes/foot.obj"),
     "listed itself": ("far/other/meshes", "robots", "package://legs/meshes/foot.obj"),
 }
-"""Where the mesh and its URDF stand, and what the URDF calls it."""
+"""Folder of the mesh, folder of the URDF, and the URI of the mesh in the URDF."""
 
 
 @pytest.mark.parametrize("case", PLACES)
 def test_packages_are_searched_for(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    folder, beside, uri = PLACES[case]
+    folder, urdf_folder, uri = PLACES[case]
     write(box(0.1), name=f"{folder}/foot.obj")
     write("<package><name>legs</name></package>", name="checkout/package.xml")
     write("<package><name>legs</name></package>", name="far/other/package.xml")
     if case != "package.xml":
         (tmp_path / "checkout/package.xml").unlink()
-    path = write(*arm(mesh(uri)), name=f"{beside}/leg.urdf")
+    path = write(*arm(mesh(uri)), name=f"{urdf_folder}/leg.urdf")
     if case.startswith("listed"):
         with pytest.raises(UnsupportedError) as caught:
             load(path)
-        said = f"(line 4): there is no package 'legs' in {tmp_path}/robots and the folders above"
-        assert f"collision mesh {uri} of link 'leg' {said}" in str(caught.value)
+        message = f"(line 4): there is no package 'legs' in {tmp_path}/robots and the folders above"
+        assert f"collision mesh {uri} of link 'leg' {message}" in str(caught.value)
         assert "packages={'legs': folder} (--package legs=DIR)" in str(caught.value)
-        given = {"legs": (tmp_path / folder).parent}
-        assert load(path, packages=given).model.topology.shapes == ("sphere", "convex")
+        packages = {"legs": (tmp_path / folder).parent}
+        assert load(path, packages=packages).model.topology.shapes == ("sphere", "convex")
         listed = tmp_path / ("far" if case == "listed" else "far/other")
         monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path}/gone:{listed}")
     assert load(path).model.topology.shapes == ("sphere", "convex")
 
 
 def test_meshes_of_one_name_stay_apart(write: Write) -> None:
-    """MuJoCo takes the first for both, of files or scales that differ in nothing but folders."""
+    """Meshes that differ only in folder or scale stay distinct, although MuJoCo takes the first for
+    both."""
     for half in (1, 2):
         write(box(0.1 * half), name=f"work/{half}/part.obj")
     wide, deep = ' scale="3 1 1"', ' scale="1 4 1"'
-    shapes = mesh("1/part.obj"), mesh("2/part.obj"), mesh("2/part.obj", more=wide)
-    loaded = load(write(*arm(*shapes, mesh("1/part.obj", more=deep))))
+    shapes = mesh("1/part.obj"), mesh("2/part.obj"), mesh("2/part.obj", attributes=wide)
+    loaded = load(write(*arm(*shapes, mesh("1/part.obj", attributes=deep))))
     corners = np.asarray(loaded.model.shapes.hulls.vertices)
-    found = sorted(tuple(np.sort(np.ptp(hull, axis=0)).round(6)) for hull in corners)
-    assert found == [(0.2, 0.2, 0.2), (0.2, 0.2, 0.8), (0.4, 0.4, 0.4), (0.4, 0.4, 1.2)]
+    extents = sorted(tuple(np.sort(np.ptp(hull, axis=0)).round(6)) for hull in corners)
+    assert extents == [(0.2, 0.2, 0.2), (0.2, 0.2, 0.8), (0.4, 0.4, 0.4), (0.4, 0.4, 1.2)]
 
 
 def test_meshes_that_cannot_be_read(write: Write) -> None:
-    """Of visuals they are listed, of collisions refused with the remedy, or left out."""
+    """Visual meshes that cannot be read are listed; collision meshes are refused with the remedy,
+    or left out."""
     text = "solid cube\n" + "facet normal 0 0 1\n" * 20
     write(text, name="work/text.stl")
     write("", name="work/hip.dae")
-    seen = mesh("hip.dae", "visual") + mesh("gone.stl", "visual")
-    path = write(*arm(mesh("hip.dae"), mesh("gone.obj"), mesh("text.stl"), seen))
+    visuals = mesh("hip.dae", "visual") + mesh("gone.stl", "visual")
+    path = write(*arm(mesh("hip.dae"), mesh("gone.obj"), mesh("text.stl"), visuals))
     with pytest.raises(UnsupportedError) as caught:
         load(path)
-    for said in (
+    for message in (
         "hip.dae of link 'leg' (line 4): MuJoCo reads no .dae; convert it to binary STL or OBJ",
         f"gone.obj of link 'leg' (line 4): there is no file {path.parent}/gone.obj; put it there",
         "text.stl of link 'leg' (line 4): MuJoCo reads binary STL only, and this is text; convert",
     ):
-        assert f"collision mesh {said}" in str(caught.value)
+        assert f"collision mesh {message}" in str(caught.value)
     loaded = load(path, allow_unsupported=True)
     assert len(loaded.ignored) == 3 and loaded.model.topology.shapes == ("sphere",)
     listed = "\n".join(loaded.approximated)
@@ -157,7 +160,7 @@ def test_meshes_that_cannot_be_read(write: Write) -> None:
 
 
 def test_shown_meshes_are_left_out_too(write: Write) -> None:
-    """Where MuJoCo is told to keep visuals."""
+    """Visual meshes that cannot be read are left out even where MuJoCo is told to keep visuals."""
     write("", name="work/hip.dae")
     keep = '<mujoco><compiler discardvisual="false"/></mujoco>'
     loaded = load(write(keep, *arm(mesh("hip.dae", "visual"))))
@@ -172,7 +175,7 @@ def test_compiler_settings_of_the_file_hold(write: Write) -> None:
 
 
 def test_floating(write: Write) -> None:
-    """Above the ground nothing holds the base: it falls."""
+    """A floating base falls freely above the ground."""
     base = HEAVY.replace('value="2"', 'value="7"')
     path = write(*arm(base=base))
     loaded, bolted = load(path, floating=True), load(path)
@@ -211,9 +214,9 @@ UNPHYSICAL = {
 
 @pytest.mark.parametrize("case", UNPHYSICAL)
 def test_unphysical_inertias_are_replaced_and_listed(write: Write, case: str) -> None:
-    numbers, said, mass, moment = UNPHYSICAL[case]
+    numbers, message, mass, moment = UNPHYSICAL[case]
     loaded = load(write(*arm(leg=INERTIAL.format(*numbers) if numbers else "")))
-    assert [said in line for line in loaded.approximated] == [False, True]
+    assert [message in line for line in loaded.approximated] == [False, True]
     leg = loaded.model.topology.body("leg")
     expected = 0.4 * mass * DEFAULT_RADIUS**2 if moment == "sphere" else moment
     assert loaded.model.bodies.mass[leg] == pytest.approx(mass)
@@ -222,8 +225,8 @@ def test_unphysical_inertias_are_replaced_and_listed(write: Write, case: str) ->
 
 
 def test_fixed_links_without_inertia_need_none(write: Write) -> None:
-    """A massless link that moves with one of mass, and points of mass that are fixed to each other
-    off a line: theirs is the inertia of points."""
+    """A massless link that moves with one of mass needs no inertia, and masses at points that are
+    fixed to each other off a line have the inertia of these points."""
     points = [(3, "0 0 0"), (1, "0 1 0"), (2, "0 0 2")]
     elements = [link("base"), link("leg"), HINGE]
     for index, (mass, place) in enumerate(points):
@@ -253,7 +256,8 @@ MIMIC = JOINT.format("twin", "revolute", "leg", "toe", LIMIT.format(5) + '<mimic
 
 
 def test_torque_actuators(write: Write) -> None:
-    """One per joint that mimics none, within its effort limit, and none without a limit."""
+    """Each joint that mimics none has one actuator, limited to its effort, and unlimited where it
+    has no effort limit."""
     wheel = JOINT.format("axle", "continuous", "leg", "wheel", "")
     path = write(*arm(), link("toe", HEAVY), link("wheel", HEAVY), MIMIC, wheel)
     loaded = load(path, actuators="torque")
@@ -263,8 +267,8 @@ def test_torque_actuators(write: Write) -> None:
     rest = np.zeros(2), np.zeros(2)
     free = smooth_accelerations(plain, *rest, np.zeros(2))
     inside = smooth_accelerations(plain, *rest, np.array([5.0, 0])) - free
-    beyond = smooth_accelerations(plain, *rest, np.array([50.0, 0])) - free
-    np.testing.assert_allclose(beyond, inside, rtol=1e-12)
+    saturated = smooth_accelerations(plain, *rest, np.array([50.0, 0])) - free
+    np.testing.assert_allclose(saturated, inside, rtol=1e-12)
     theirs = mujoco.MjModel.from_xml_path(str(path.parent / "leg.urdf"))
     data = mujoco.MjData(theirs)
     data.qfrc_applied[:] = [5, 0]
@@ -273,7 +277,8 @@ def test_torque_actuators(write: Write) -> None:
 
 
 def test_position_actuators(write: Write) -> None:
-    """They pull with all their effort at the errors that are documented, and hold against less."""
+    """Servos exert all their effort at the documented errors and proportionally less below, and are
+    critically damped."""
     path = write(*arm())
     loaded = load(path, actuators="position")
     rest = np.zeros(2), np.zeros(2)

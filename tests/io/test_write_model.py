@@ -1,4 +1,4 @@
-"""Models written back as files, against MuJoCo's accelerations and their own numbers."""
+"""Check models written back to files, by MuJoCo's accelerations and their own numbers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,18 +28,32 @@ PLACES = ["sites[*].position", "joints[*].anchor"]
 
 
 def changed(loaded, paths, seed=0):
-    """Return the subject with all of these numbers other than loaded, and all inertias."""
+    """Return the subject with all inertias and the given parameters changed from those loaded.
+
+    Args:
+        loaded: the loaded model.
+        paths: paths of the parameters.
+        seed: seed of the random changes.
+    """
     subject, random = subject_of(loaded, []), np.random.default_rng(seed)
-    known = ParameterSet([inertial_of("*"), *map(Parameter, paths)], subject)
-    subject = with_required_rows(subject, known)
-    initial = known.column("initial")
+    parameters = ParameterSet([inertial_of("*"), *map(Parameter, paths)], subject)
+    subject = with_required_rows(subject, parameters)
+    initial = parameters.column("initial")
     step = random.uniform(0.02, 0.1, len(initial))
-    return known.apply(subject, jnp.asarray(initial + np.where(initial == 0, step, initial * step)))
+    return parameters.apply(
+        subject, jnp.asarray(initial + np.where(initial == 0, step, initial * step))
+    )
 
 
 def worst_acceleration(subject, m, seed=1):
     """Return the largest difference from MuJoCo's smooth accelerations at random states, relative
-    to the largest of these."""
+    to the largest of these.
+
+    Args:
+        subject: the changed model.
+        m: MuJoCo's model of the file written.
+        seed: seed of the random states.
+    """
     data, random = mujoco.MjData(m), np.random.default_rng(seed)
     places, expected = [], []
     for _ in range(3):
@@ -47,7 +61,7 @@ def worst_acceleration(subject, m, seed=1):
         mujoco.mj_integratePos(m, data.qpos, 0.3 * random.standard_normal(m.nv), 1.0)
         data.qvel, data.ctrl = 0.5 * random.standard_normal(m.nv), random.uniform(-0.5, 0.5, m.nu)
         mujoco.mj_forward(m, data)
-        places.append([np.array(one) for one in (data.qpos, data.qvel, data.ctrl)])
+        places.append([np.array(array) for array in (data.qpos, data.qvel, data.ctrl)])
         expected.append(np.array(data.qacc_smooth))
 
     def of(qpos, qvel, ctrl):
@@ -55,11 +69,11 @@ def worst_acceleration(subject, m, seed=1):
         state = layout.state(model, subject.state, qpos, qvel)
         return layout.acceleration(state, accelerations(model, state, layout.control(ctrl)))
 
-    found = jax.jit(jax.vmap(of))(
-        *(jnp.asarray(np.array(one)) for one in zip(*places, strict=True))
+    computed = jax.jit(jax.vmap(of))(
+        *(jnp.asarray(np.array(array)) for array in zip(*places, strict=True))
     )
     expected = np.array(expected)
-    return np.abs(np.asarray(found) - expected).max() / np.abs(expected).max()
+    return np.abs(np.asarray(computed) - expected).max() / np.abs(expected).max()
 
 
 def test_arm_is_written_whole(tmp_path):
@@ -71,7 +85,7 @@ def test_arm_is_written_whole(tmp_path):
     assert worst_acceleration(subject, mujoco.MjModel.from_xml_path(str(out))) < 1e-10
     again = load(out)
     for name in FORCES:
-        first, second = (getattr(one.model.axes, name) for one in (subject, again))
+        first, second = (getattr(source.model.axes, name) for source in (subject, again))
         np.testing.assert_allclose(np.asarray(first), np.asarray(second), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(again.model.bodies.inertia, subject.model.bodies.inertia, atol=1e-12)
     assert "Seven hinges as a human arm has them" in out.read_text()
@@ -113,7 +127,7 @@ MANY = """<mujoco model="many"><compiler angle="degree" eulerseq="zyx" meshdir="
 <actuator><position name="servo" class="strong" joint="j"/>
   <motor tendon="pull" gear="2"/></actuator>
 </mujoco>"""
-MORE = """<mujocoinclude><body name="loose" pos="2 0 1"><freejoint/>
+INCLUDED = """<mujocoinclude><body name="loose" pos="2 0 1"><freejoint/>
   <geom name="roll" type="cylinder" size=".1 .2" pos=".03 0 0"/>
   <site name="s" pos=".1 0 0"/></body>
   <body name="rod" pos="3 0 1"><joint type="free" damping="0.1"/>
@@ -127,14 +141,14 @@ def many(tmp_path):
     folder = tmp_path / "model"
     (folder / "parts").mkdir(parents=True)
     (folder / "parts" / "lump.obj").write_text(TETRAHEDRON)
-    (folder / "more.xml").write_text(MORE)
+    (folder / "more.xml").write_text(INCLUDED)
     (folder / "many.xml").write_text(MANY)
     return folder / "many.xml"
 
 
 def test_frames_classes_files_and_tendons(many, tmp_path):
-    """Degrees, frames inside bodies, orientations of all notations, a mesh and an included file;
-    sizes change implied masses, which settotalmass would scale."""
+    """A file with degrees, frames inside bodies, orientations of all notations, a mesh and an
+    included file is written back; sizes change implied masses, which settotalmass would scale."""
     loaded = load(many)
     kinds = loaded.model.topology.shapes
     bar, egg, roll = (kinds.index(kind) for kind in ("capsule", "ellipsoid", "cylinder"))
@@ -169,8 +183,8 @@ def test_frames_classes_files_and_tendons(many, tmp_path):
     assert write_model(loaded, subject.model, subject.layout, out) == ()
     assert worst_acceleration(subject, mujoco.MjModel.from_xml_path(str(out))) < 1e-10
     sites = replace(subject.model.sites, position=subject.model.sites.position + 0.1)
-    said = write_model(loaded, replace(subject.model, sites=sites), subject.layout, out)
-    assert [line.split(" is ")[0] for line in said] == ["tendons.point[0]", "tendons.point[1]"]
+    messages = write_model(loaded, replace(subject.model, sites=sites), subject.layout, out)
+    assert [line.split(" is ")[0] for line in messages] == ["tendons.point[0]", "tendons.point[1]"]
 
 
 def test_nothing_is_written_that_did_not_change(many, tmp_path):
@@ -181,12 +195,15 @@ def test_nothing_is_written_that_did_not_change(many, tmp_path):
 
     def written(text):
         return [
-            (one.tag, {name: value for name, value in one.attrib.items() if name in numbers})
-            for one in ElementTree.fromstring(text).iter()
-            if one.tag not in ("include", "mujocoinclude", "mujoco")
+            (
+                element.tag,
+                {name: value for name, value in element.attrib.items() if name in numbers},
+            )
+            for element in ElementTree.fromstring(text).iter()
+            if element.tag not in ("include", "mujocoinclude", "mujoco")
         ]
 
-    assert written(out.read_text()) == written(MANY.replace('<include file="more.xml"/>', MORE))
+    assert written(out.read_text()) == written(MANY.replace('<include file="more.xml"/>', INCLUDED))
 
 
 def test_what_the_file_cannot_say_is_said(tmp_path):
@@ -197,12 +214,12 @@ def test_what_the_file_cannot_say_is_said(tmp_path):
     contact = replace(model.contact, min_bounce_speed=jnp.asarray(0.5))
     out = tmp_path / "arm.xml"
     model = replace(model, shapes=shapes, axes=axes, contact=contact)
-    said = write_model(loaded, model, loaded.layout, out, ("a -- remark",))
-    text = " ".join(said)
+    messages = write_model(loaded, model, loaded.layout, out, ("a -- remark",))
+    text = " ".join(messages)
     for word in ("stribeck_friction is 0.07", "restitution is 0.4", "min_bounce_speed is 0.5"):
         assert word in text
-    assert len(said) == 4
-    assert all(line.replace("--", "- -") in out.read_text() for line in said)
+    assert len(messages) == 4
+    assert all(line.replace("--", "- -") in out.read_text() for line in messages)
     load(out)
 
 
@@ -216,9 +233,9 @@ def test_parts_of_a_body_stay_physical():
     parts = [body() for _ in range(3)]
     before = inertial_of_pseudo(np.sum([pseudo_inertia(part) for part in parts], axis=0))
     after = body()
-    found = divided(parts, before, after)
-    np.testing.assert_allclose(sum(found), pseudo_inertia(after), atol=1e-12)
-    for matrix in found:
+    pseudo_inertias = divided(parts, before, after)
+    np.testing.assert_allclose(sum(pseudo_inertias), pseudo_inertia(after), atol=1e-12)
+    for matrix in pseudo_inertias:
         assert np.linalg.eigvalsh(matrix)[0] > -1e-12
     same = divided(parts, before, before)
     for part, matrix in zip(parts, same, strict=True):
@@ -262,7 +279,8 @@ URDF = f"""<robot name="leg"><!-- a leg --><link name="base"/>
 
 
 def test_urdf_is_written_as_both(tmp_path):
-    """What a URDF says comes back by it; armature and gravity only by MJCF."""
+    """A URDF is written back as URDF and as MJCF; armature and gravity can be written only as
+    MJCF."""
     folder = tmp_path / "robot"
     folder.mkdir()
     (folder / "lump.obj").write_text(TETRAHEDRON)
@@ -284,7 +302,7 @@ def test_urdf_is_written_as_both(tmp_path):
         gravity=jnp.asarray([0.0, 0, -9]),
         axes=replace(subject.model.axes, armature=subject.model.axes.armature + 0.1),
     )
-    said = write_urdf(loaded, further, subject.layout, path)
-    assert sum("armature" in line for line in said) == 2
-    assert any("gravity is (0, 0, -9)" in line for line in said)
+    messages = write_urdf(loaded, further, subject.layout, path)
+    assert sum("armature" in line for line in messages) == 2
+    assert any("gravity is (0, 0, -9)" in line for line in messages)
     assert write_model(loaded, further, subject.layout, out.with_suffix(".xml")) == ()

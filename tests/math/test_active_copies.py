@@ -1,4 +1,4 @@
-"""The loop whose copies leave: the results of each copy by itself, with fewer turns in all."""
+"""Test the loop whose copies leave it: each copy's results, with fewer iterations in all."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def steps(limit: Array, length: Array) -> dict[str, Array]:
     def running(data: dict, state: dict) -> Array:
         return state["sum"] < data["limit"]
 
-    def turn(data: dict, state: dict, number: Array) -> dict:
+    def iteration(data: dict, state: dict, number: Array) -> dict:
         going = running(data, state)
         return {
             "sum": jnp.where(going, state["sum"] + data["length"], state["sum"]),
@@ -29,7 +29,7 @@ def steps(limit: Array, length: Array) -> dict[str, Array]:
         }
 
     start = {"sum": jnp.zeros(()), "turns": jnp.int32(0), "told": jnp.asarray(True)}
-    return iterate(running, turn, {"limit": limit, "length": length}, start)
+    return iterate(running, iteration, {"limit": limit, "length": length}, start)
 
 
 def limits(size: int) -> np.ndarray:
@@ -43,54 +43,54 @@ def limits(size: int) -> np.ndarray:
 @pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
 def test_every_copy_takes_its_own_turns(size: int, jit: bool) -> None:
     copies = jax.vmap(steps, (0, None))
-    found = (jax.jit(copies) if jit else copies)(jnp.asarray(limits(size)), jnp.asarray(0.5))
-    np.testing.assert_array_equal(found["turns"], 2 * limits(size))
-    np.testing.assert_array_equal(found["sum"], limits(size))
-    assert found["told"].all()
+    actual = (jax.jit(copies) if jit else copies)(jnp.asarray(limits(size)), jnp.asarray(0.5))
+    np.testing.assert_array_equal(actual["turns"], 2 * limits(size))
+    np.testing.assert_array_equal(actual["sum"], limits(size))
+    assert actual["told"].all()
 
 
 def test_batches_of_batches() -> None:
     lengths = jnp.array([0.5, 1.0, 0.25])
-    given = jnp.asarray(limits(3 * CPU_SLOTS))
-    by_length = jax.jit(jax.vmap(jax.vmap(steps, (0, None)), (None, 0)))(given, lengths)
-    by_limit = jax.jit(jax.vmap(jax.vmap(steps, (None, 0)), (0, None)))(given, lengths)
-    expected = np.asarray(given) / np.asarray(lengths)[:, None]
+    batch = jnp.asarray(limits(3 * CPU_SLOTS))
+    by_length = jax.jit(jax.vmap(jax.vmap(steps, (0, None)), (None, 0)))(batch, lengths)
+    by_limit = jax.jit(jax.vmap(jax.vmap(steps, (None, 0)), (0, None)))(batch, lengths)
+    expected = np.asarray(batch) / np.asarray(lengths)[:, None]
     np.testing.assert_array_equal(by_length["turns"], expected)
     np.testing.assert_array_equal(by_limit["turns"], expected.T)
-    for found in (by_length, by_limit):
-        assert found["told"].all()
+    for actual in (by_length, by_limit):
+        assert actual["told"].all()
 
 
 def test_in_a_loop_and_beside_a_derivative() -> None:
-    """As in a rollout: the loop itself has no derivative, what is around it has."""
+    """The loop, which has no derivative, may stand in a loop that has one, as in a rollout."""
 
     def total(scale: Array, limit: Array) -> Array:
         def body(x: Array, _: None) -> tuple[Array, None]:
-            found = steps(jax.lax.stop_gradient(x), jnp.asarray(0.5))
-            return x * scale + 0.0 * found["sum"], None
+            result = steps(jax.lax.stop_gradient(x), jnp.asarray(0.5))
+            return x * scale + 0.0 * result["sum"], None
 
         return jax.lax.scan(body, limit, None, length=3)[0]
 
-    given = jnp.asarray(limits(2 * CPU_SLOTS))
-    slopes = jax.jit(jax.vmap(jax.grad(total), (None, 0)))(jnp.asarray(1.1), given)
-    np.testing.assert_allclose(slopes, 3 * 1.1**2 * given, rtol=1e-6)
+    batch = jnp.asarray(limits(2 * CPU_SLOTS))
+    slopes = jax.jit(jax.vmap(jax.grad(total), (None, 0)))(jnp.asarray(1.1), batch)
+    np.testing.assert_allclose(slopes, 3 * 1.1**2 * batch, rtol=1e-6)
 
 
 def test_copies_that_are_done_cost_nothing() -> None:
     computed = []
 
-    def turn(limit: Array, state: Array, number: Array) -> Array:
+    def iteration(limit: Array, state: Array, number: Array) -> Array:
         del number
         jax.debug.callback(lambda _: computed.append(1), state)
         return jnp.where(state < limit, state + 1, state)
 
     def count(limit: Array) -> Array:
-        return iterate(lambda limit, state: state < limit, turn, limit, jnp.int32(0))
+        return iterate(lambda limit, state: state < limit, iteration, limit, jnp.int32(0))
 
-    given = jnp.where(jnp.arange(8 * CPU_SLOTS) % 8 == 0, 60, 2)
-    found = jax.jit(jax.vmap(count))(given)
+    batch = jnp.where(jnp.arange(8 * CPU_SLOTS) % 8 == 0, 60, 2)
+    actual = jax.jit(jax.vmap(count))(batch)
     jax.effects_barrier()
-    np.testing.assert_array_equal(found, given)
+    np.testing.assert_array_equal(actual, batch)
     # Together they would take 60 turns of all. Here all take the 3 of two passes, and an eighth
     # takes the other 57.
     assert 0 < len(computed) <= (3 * 8 + 57) * CPU_SLOTS

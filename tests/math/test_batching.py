@@ -1,4 +1,4 @@
-"""Branches under vmap: the right value for everyone, and no work where nobody needs it."""
+"""Test branches under vmap: the right value for each copy, and no work where no copy needs it."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ FLAGS = {
 
 
 def changed(flag: jax.Array, x: jax.Array) -> dict[str, jax.Array]:
-    """The inverse of ``x`` and a count where ``flag`` holds, zeros elsewhere."""
+    """Return the inverse of ``x`` and a count where ``flag`` is set, zeros elsewhere."""
     nothing = {"inverse": jnp.zeros_like(x), "count": jnp.int32(0)}
     return when(flag, lambda: {"inverse": 1.0 / x, "count": jnp.int32(1)}, nothing)
 
@@ -27,7 +27,7 @@ def test_each_of_a_batch_gets_its_own(flags: list[bool]) -> None:
     for function in (jax.vmap(changed), jax.jit(jax.vmap(changed))):
         together = function(jnp.array(flags), x)
         for name, values in together.items():
-            np.testing.assert_array_equal(values, [one[name] for one in alone])
+            np.testing.assert_array_equal(values, [result[name] for result in alone])
     expected = np.where(flags, 1 / np.asarray(x), 0)
     np.testing.assert_array_equal(together["inverse"], expected)
 
@@ -35,8 +35,8 @@ def test_each_of_a_batch_gets_its_own(flags: list[bool]) -> None:
 def test_batches_of_batches() -> None:
     flags = jnp.array([list(flags) for flags in FLAGS.values()])
     x = jnp.arange(1.0, 10.0).reshape(3, 3)
-    found = jax.vmap(jax.vmap(changed))(flags, x)
-    np.testing.assert_array_equal(found["inverse"], jnp.where(flags, 1 / x, 0.0))
+    actual = jax.vmap(jax.vmap(changed))(flags, x)
+    np.testing.assert_array_equal(actual["inverse"], jnp.where(flags, 1 / x, 0.0))
     shared = jax.vmap(jax.vmap(changed, (0, None)), (0, None))(flags, jnp.float64(2.0))
     np.testing.assert_array_equal(shared["count"], flags)
 

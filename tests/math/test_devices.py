@@ -1,4 +1,7 @@
-"""Functions of one for a batch, in chunks; on several devices: tests/dynamics/batch_on_devices."""
+"""Test functions of one copy for a batch, in chunks.
+
+Those on several devices are in tests/dynamics/batch_on_devices.
+"""
 
 import os
 import subprocess
@@ -19,17 +22,20 @@ from jaxccp.math.devices import CPU_CHUNK, chunked_vmap, spread, use_all_cores
 def test_spread_is_vmap(size: int) -> None:
     x = {"a": jnp.arange(2.0 * size).reshape(size, 2), "b": jnp.arange(size)}
 
-    def function(one: dict, shared: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return one["a"] @ shared, one["b"] + 1
+    def function(member: dict, shared: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return member["a"] @ shared, member["b"] + 1
 
-    found = jax.jit(lambda x, y: spread(function, x, y, size))(x, jnp.array([1.0, -2.0]))
-    np.testing.assert_array_equal(found[0], np.asarray(x["a"]) @ [1.0, -2.0])
-    np.testing.assert_array_equal(found[1], np.arange(size) + 1)
+    actual = jax.jit(lambda x, y: spread(function, x, y, size))(x, jnp.array([1.0, -2.0]))
+    np.testing.assert_array_equal(actual[0], np.asarray(x["a"]) @ [1.0, -2.0])
+    np.testing.assert_array_equal(actual[1], np.arange(size) + 1)
 
 
 @pytest.mark.parametrize("size", [1, CPU_CHUNK + 1])
 def test_chunked_vmap_is_vmap(size: int) -> None:
-    """With parts of an argument for each copy, arguments that may be missing, and random keys."""
+    """A chunked vmap agrees with vmap, in values and gradients.
+
+    Some arguments have parts for each copy, some may be missing, and some are random keys.
+    """
     scales = {"each": jnp.linspace(1.0, 2.0, size), "all": jnp.array(3.0), "none": None}
     axes = ({"each": 0, "all": None, "none": None}, 0, 0, None)
     keys = jax.random.split(jax.random.key(0), size)
@@ -43,11 +49,11 @@ def test_chunked_vmap_is_vmap(size: int) -> None:
         return jnp.sum(jnp.arange(1.0, size + 1) @ mapped(scales, x, keys, None) ** 2)
 
     both = [chunked_vmap(function, axes), jax.vmap(function, axes)]
-    found, expected = (jax.jit(mapped)(scales, x, keys, None) for mapped in both)
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    actual, expected = (jax.jit(mapped)(scales, x, keys, None) for mapped in both)
+    np.testing.assert_allclose(actual, expected, rtol=1e-14)
     gradients = (jax.jit(jax.grad(partial(loss, mapped), (0, 1)))(scales, x) for mapped in both)
-    for one, other in zip(*map(jax.tree.leaves, gradients), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-13)
+    for chunked, plain in zip(*map(jax.tree.leaves, gradients), strict=True):
+        np.testing.assert_allclose(chunked, plain, rtol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +74,10 @@ def test_wrong_axes(axes: Any, arguments: tuple, message: str) -> None:
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="other devices run their share whole")
 def test_loops_wait_for_the_slowest_of_their_chunk_only() -> None:
-    """In two chunks, of which one has but short loops: the body runs 5 + 50 times, not 2 · 50."""
+    """A loop waits for the slowest copy of its chunk only.
+
+    In two chunks, of which one has short loops only, the body runs 5 + 50 times, not 2 · 50.
+    """
     runs = []
 
     def counted(i: np.ndarray) -> np.ndarray:
@@ -83,8 +92,8 @@ def test_loops_wait_for_the_slowest_of_their_chunk_only() -> None:
 
     size = 2 * CPU_CHUNK
     counts = jnp.where(jnp.arange(size) < CPU_CHUNK, 5, 50).at[0].set(3)
-    found = jax.jit(lambda counts: spread(count, counts, None, size))(counts)
-    np.testing.assert_array_equal(found, counts)
+    actual = jax.jit(lambda counts: spread(count, counts, None, size))(counts)
+    np.testing.assert_array_equal(actual, counts)
     assert runs == [(CPU_CHUNK,)] * 55
 
 

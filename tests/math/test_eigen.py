@@ -1,4 +1,4 @@
-"""Eigenvalues and vectors of symmetric matrices, also where some are equal."""
+"""Test eigenvalues and vectors of symmetric matrices, also where some are equal."""
 
 import jax
 import jax.numpy as jnp
@@ -15,15 +15,15 @@ def test_derivatives_are_those_of_central_differences() -> None:
     (low, before), (high, after) = (np.linalg.eigh(matrix + s * h * change) for s in (-1, 1))
     np.testing.assert_allclose(vectors[0], (high - low) / (2 * h), rtol=1e-7)
     same = np.sign(np.sum(before * after, axis=0))
-    here = np.sign(np.sum(np.asarray(eigen(jnp.asarray(matrix))[1]) * after, axis=0))
-    np.testing.assert_allclose(vectors[1], here * (after - same * before) / (2 * h), atol=1e-6)
+    signs = np.sign(np.sum(np.asarray(eigen(jnp.asarray(matrix))[1]) * after, axis=0))
+    np.testing.assert_allclose(vectors[1], signs * (after - same * before) / (2 * h), atol=1e-6)
 
 
 def test_what_equal_values_share_has_a_finite_derivative() -> None:
-    """The sum of two equal values, and what their vectors span."""
+    """The sum of two equal eigenvalues, and what their vectors span, have finite derivatives."""
     random = np.random.default_rng(1)
-    turn, _ = np.linalg.qr(random.standard_normal((4, 4)))
-    matrix = jnp.asarray(turn @ np.diag([1.0, 1.0, 3.0, 3.0]) @ turn.T)
+    rotation, _ = np.linalg.qr(random.standard_normal((4, 4)))
+    matrix = jnp.asarray(rotation @ np.diag([1.0, 1.0, 3.0, 3.0]) @ rotation.T)
     change = random.standard_normal((4, 4))
     change = jnp.asarray(change + change.T)
 

@@ -1,4 +1,4 @@
-"""Contact frames: orthonormal, right-handed, smooth on either half of the sphere."""
+"""Test that contact frames are orthonormal, right-handed and smooth on either half sphere."""
 
 import jax
 import jax.numpy as jnp

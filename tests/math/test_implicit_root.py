@@ -1,4 +1,4 @@
-"""Derivatives of roots, beside those of roots known in closed form."""
+"""Test derivatives of roots against those of roots known in closed form."""
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ def cube_roots(a: jax.Array, count: jax.Array) -> jax.Array:
 
 
 def test_first_and_second_derivatives_in_both_modes() -> None:
-    """x = a^(1/3): dx/da = a^(−2/3)/3, d²x/da² = −2 a^(−5/3)/9."""
+    """Derivatives of x = a^(1/3) are dx/da = a^(−2/3)/3 and d²x/da² = −2 a^(−5/3)/9."""
     a, count = jnp.array([0.5, 2.0, 8.0]), jnp.array(30)
     first, second = np.diag(a ** (-2 / 3) / 3), -2 * a ** (-5 / 3) / 9
     np.testing.assert_allclose(cube_roots(a, count), np.cbrt(a), rtol=1e-12)
@@ -38,7 +38,7 @@ def test_first_and_second_derivatives_in_both_modes() -> None:
 
 
 def test_inside_loops_and_batches() -> None:
-    """Two roots of a scan, in a batch: x = a^(1/9)."""
+    """Two roots in a scan, in a batch, have the derivatives of x = a^(1/9)."""
 
     def nested(a: jax.Array) -> jax.Array:
         def body(x: jax.Array, _: None) -> tuple[jax.Array, None]:

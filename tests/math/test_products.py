@@ -1,4 +1,4 @@
-"""Products of float32 are asked for with all digits, which not every device keeps by itself."""
+"""Test that products of float32 keep all digits, which not every device does by itself."""
 
 import os
 import subprocess
@@ -31,10 +31,12 @@ def test_no_product_of_a_step_and_its_derivative_may_be_rounded() -> None:
     assert not [line for line in products if "precision = [HIGHEST, HIGHEST]" not in line]
 
 
-@pytest.mark.parametrize("chosen", [None, "tensorfloat32"])
-def test_a_choice_of_the_user_stays(chosen: str | None) -> None:
-    others = {key: value for key, value in os.environ.items() if key != OPTION.upper()}
-    own = {} if chosen is None else {OPTION.upper(): chosen}
+@pytest.mark.parametrize("precision", [None, "tensorfloat32"])
+def test_a_choice_of_the_user_stays(precision: str | None) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != OPTION.upper()}
+    setting = {} if precision is None else {OPTION.upper(): precision}
     command = [sys.executable, "-c", SHOWN]
-    done = subprocess.run(command, env=others | own, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == (chosen or "highest")
+    done = subprocess.run(
+        command, env=environment | setting, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == (precision or "highest")

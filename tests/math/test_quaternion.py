@@ -1,4 +1,4 @@
-"""Quaternions against scipy's rotations, their derivatives against central differences."""
+"""Test quaternions against scipy's rotations, their derivatives against central differences."""
 
 import jax
 import jax.numpy as jnp
@@ -77,7 +77,7 @@ def test_exp_is_smooth_at_zero(dtype: type) -> None:
 
 @pytest.mark.parametrize("angle", [0.99e-4, 1.01e-4, 1e-3, 1.0, 3.0])
 def test_derivative_of_exp(angle: float) -> None:
-    """The series' end included: with h = angle / 100 no difference crosses it."""
+    """Differences agree at the series' end, too: with h = angle / 100 none of them crosses it."""
     vector = angle * np.array([2.0, -1.0, 2.0]) / 3.0
     step = 1e-2 * angle if angle < 1e-2 else 1e-5
 
@@ -107,8 +107,8 @@ def test_angle(dtype: type) -> None:
 
 def test_small_angles_keep_their_accuracy(dtype: type) -> None:
     eye = jnp.asarray(EYE, dtype)
-    turned = quaternion.exp(jnp.asarray([0.0, 1e-5, 0.0], dtype))
-    np.testing.assert_allclose(quaternion.angle(eye, turned), 1e-5, rtol=1e-5)
+    rotation = quaternion.exp(jnp.asarray([0.0, 1e-5, 0.0], dtype))
+    np.testing.assert_allclose(quaternion.angle(eye, rotation), 1e-5, rtol=1e-5)
 
 
 def test_angle_of_equal_rotations_has_derivative_zero(dtype: type) -> None:

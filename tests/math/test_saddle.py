@@ -1,4 +1,4 @@
-"""Constrained least change, redundant constraints included, against numpy's pseudo-inverse."""
+"""Test constrained least change, redundant constraints included, against numpy's pseudo-inverse."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ V, K = 7, 3
 
 
 def constraints(dtype: type = np.float64) -> jax.Array:
-    """Three rows, then twice the first one, the sum of the others, and nothing."""
+    """Return three rows, then twice the first one, the sum of the others, and zeros."""
     a = np.random.default_rng(0).normal(size=(3, V))
     return jnp.asarray(np.stack([*a, 2 * a[0], a[1] + a[2], 0 * a[0]]), dtype)
 
@@ -24,19 +24,19 @@ def solve(
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_against_the_pseudo_inverse(dtype: type) -> None:
-    """Contradictions between the right-hand sides included: they move nothing."""
+    """The solution is the pseudo-inverse's; contradicting right-hand sides have no effect."""
     a, random = constraints(dtype), np.random.default_rng(1)
     p, r = random.normal(size=(V, K)), random.normal(size=(len(a), K))
     w, lam = jax.jit(solve)(a, jnp.asarray(p, dtype), jnp.asarray(r, dtype))
     exact = np.asarray(constraints())
     pseudo = np.linalg.pinv(exact, rcond=1e-9)
-    near = {"atol": 100 * np.finfo(dtype).eps}
-    np.testing.assert_allclose(w, p - pseudo @ (exact @ p + r), **near)
-    np.testing.assert_allclose(lam, -pseudo.T @ (p + pseudo @ r), **near)
+    tolerance = {"atol": 100 * np.finfo(dtype).eps}
+    np.testing.assert_allclose(w, p - pseudo @ (exact @ p + r), **tolerance)
+    np.testing.assert_allclose(lam, -pseudo.T @ (p + pseudo @ r), **tolerance)
 
 
 def test_rows_share_by_scale() -> None:
-    """The same row twice, one of which counts as three times as long, bears nine times less."""
+    """The row that counts as three times as long bears a ninth of the load of an equal row."""
     a = jnp.asarray([[1.0, 2.0], [1.0, 2.0]])
     _, lam = solve(a, jnp.asarray([[3.0], [4.0]]), jnp.zeros((2, 1)), jnp.asarray([1.0, 3.0]))
     assert lam[0, 0] / lam[1, 0] == pytest.approx(9.0)
@@ -44,13 +44,13 @@ def test_rows_share_by_scale() -> None:
 
 
 def test_noise_is_no_row() -> None:
-    """What is small against its scale moves nothing, not even by a large right-hand side."""
+    """A row that is small against its scale has no effect, even with a large right-hand side."""
     w, lam = solve(1e-9 * jnp.ones((1, 3)), jnp.zeros((3, 1)), jnp.ones((1, 1)))
     assert not np.any(w) and not np.any(lam)
 
 
 def test_derivatives_agree_with_central_differences() -> None:
-    """In the rows too, where those that repeat each other still do."""
+    """Derivatives agree with central differences, in rows that repeat each other, too."""
     random = np.random.default_rng(2)
     change, p, weight = (jnp.asarray(random.normal(size=(V, V))) for _ in range(3))
     r = constraints() @ p

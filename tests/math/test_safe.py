@@ -1,4 +1,4 @@
-"""Guarded norms and quotients: the plain values, and finite derivatives where those have none."""
+"""Test guarded norms and quotients: plain values, and finite derivatives where those have none."""
 
 import jax
 import jax.numpy as jnp
@@ -60,7 +60,7 @@ def test_normalize(dtype: type) -> None:
 
 
 def test_nan_is_not_hidden() -> None:
-    """A residual is a norm: were NaN to count as 0, a broken problem would count as solved."""
+    """NaN stays NaN in a norm: as a residual of 0 it would let a broken problem pass as solved."""
     nan = jnp.array([jnp.nan, 1.0, 0.0])
     assert np.isnan(safe.norm(nan))
     assert np.isnan(safe.normalize(nan, jnp.array([1.0, 0.0, 0.0]))).any()

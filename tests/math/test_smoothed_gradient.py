@@ -1,4 +1,4 @@
-"""Estimates of smoothed gradients against functions whose Gaussian smoothing is known."""
+"""Test smoothed gradients of functions whose Gaussian smoothing is known."""
 
 from math import erf, exp, inf, pi, sqrt
 
@@ -23,7 +23,7 @@ def parabola(x: jax.Array) -> jax.Array:
 
 
 DENSITY = exp(-0.5 * (X / SIGMA) ** 2) / (sqrt(2 * pi) * SIGMA)
-KNOWN = {  # value and slope of E f(X + σ w)
+CLOSED_FORMS = {  # value and slope of E f(X + σ w)
     step: (0.5 * (1 + erf(X / (SIGMA * sqrt(2)))), DENSITY),
     jnp.abs: (
         X * erf(X / (SIGMA * sqrt(2))) + 2 * SIGMA**2 * DENSITY,
@@ -31,48 +31,56 @@ KNOWN = {  # value and slope of E f(X + σ w)
     ),
     parabola: (1.5 * (X**2 + SIGMA**2) - X, 3.0 * X - 1.0),
 }
-RIGHT = [(f, e) for f in KNOWN for e in ("first", "zeroth") if (f, e) != (step, "first")]
+RIGHT = [(f, e) for f in CLOSED_FORMS for e in ("first", "zeroth") if (f, e) != (step, "first")]
 
 
 @pytest.mark.parametrize(("loss", "estimator"), RIGHT)
 def test_known_smoothings(loss, estimator: Estimator) -> None:
-    """Within four standard errors, by the variance that is reported, which is itself right."""
+    """Estimates lie within four standard errors by the reported variance, which itself is right."""
 
     @jax.jit
     @jax.vmap
     def run(key: jax.Array):
         return smoothed_gradient(loss, jnp.asarray(X), key, SIGMA, SAMPLES // 40, estimator)
 
-    found = run(jax.random.split(jax.random.key(1), 40))
-    value, slope = KNOWN[loss]
-    error = sqrt(float(found.variance.mean()) / 40)
-    assert abs(float(found.gradient.mean()) - slope) < 4 * error
-    assert abs(float(found.value.mean()) - value) < 0.05
+    estimate = run(jax.random.split(jax.random.key(1), 40))
+    value, slope = CLOSED_FORMS[loss]
+    error = sqrt(float(estimate.variance.mean()) / 40)
+    assert abs(float(estimate.gradient.mean()) - slope) < 4 * error
+    assert abs(float(estimate.value.mean()) - value) < 0.05
     # The scatter of 40 estimates is known to a ninth or so.
-    np.testing.assert_allclose(found.gradient.std(ddof=1), np.sqrt(found.variance.mean()), rtol=0.4)
-    np.testing.assert_array_equal(found.share, float(estimator == "first"))
+    np.testing.assert_allclose(
+        estimate.gradient.std(ddof=1), np.sqrt(estimate.variance.mean()), rtol=0.4
+    )
+    np.testing.assert_array_equal(estimate.share, float(estimator == "first"))
 
 
 def test_mixed_weighs_by_variance() -> None:
-    """Of a parabola with slope c at x and curvature a: σ₁² = a²σ², σ₀² = 2 c² + 15/4 a²σ²."""
+    """The mixed estimate weighs both orders by their variances.
+
+    A parabola with slope c at x and curvature a has σ₁² = a²σ², σ₀² = 2 c² + 15/4 a²σ².
+    """
 
     @jax.jit
     def run(key: jax.Array):
         x = jnp.asarray(X)
         return smoothed_gradient(parabola, x, key, SIGMA, 40_000, "mixed", accuracy=inf)
 
-    found = run(jax.random.key(0))
+    estimate = run(jax.random.key(0))
     first = (3.0 * SIGMA) ** 2
     zeroth = 2.0 * (3.0 * X - 1.0) ** 2 + 3.75 * first
     share = zeroth / (first + zeroth)
     variance = (share**2 * first + (1 - share) ** 2 * zeroth) / 40_000
-    np.testing.assert_allclose(found.share, share, rtol=0.03)
-    np.testing.assert_allclose(found.variance, variance, rtol=0.05)
-    assert abs(float(found.gradient) - (3.0 * X - 1.0)) < 4 * sqrt(variance)
+    np.testing.assert_allclose(estimate.share, share, rtol=0.03)
+    np.testing.assert_allclose(estimate.variance, variance, rtol=0.05)
+    assert abs(float(estimate.gradient) - (3.0 * X - 1.0)) < 4 * sqrt(variance)
 
 
 def test_mixed_guards_against_the_bias_of_jumps() -> None:
-    """The first-order estimate of a step is 0, without scatter: variance alone would take it."""
+    """The mixed estimate is not biased by a jump.
+
+    The first-order estimate of a step is 0, without scatter: by variance alone it would be taken.
+    """
 
     @jax.jit
     @jax.vmap
@@ -81,13 +89,13 @@ def test_mixed_guards_against_the_bias_of_jumps() -> None:
         return smoothed_gradient(step, x, key, SIGMA, SAMPLES, "mixed", accuracy=accuracy)
 
     accuracy = np.array([1e-3, 0.2, inf])
-    found = run(jnp.asarray(accuracy))
-    tight, middle, free = found.share
+    estimate = run(jnp.asarray(accuracy))
+    tight, middle, free = estimate.share
     assert tight == 0.0 and free == 1.0 and 0.0 < middle < 0.9
-    np.testing.assert_array_equal(found.gradient[2], 0.0)
-    assert np.all(np.abs(found.gradient - DENSITY)[:2] < [0.1, 0.2])
-    zeroth = float(found.gradient[0])
-    np.testing.assert_allclose(found.gradient[1], (1.0 - middle) * zeroth)
+    np.testing.assert_array_equal(estimate.gradient[2], 0.0)
+    assert np.all(np.abs(estimate.gradient - DENSITY)[:2] < [0.1, 0.2])
+    zeroth = float(estimate.gradient[0])
+    np.testing.assert_allclose(estimate.gradient[1], (1.0 - middle) * zeroth)
 
 
 def test_pytrees_and_single_precision() -> None:
@@ -97,11 +105,11 @@ def test_pytrees_and_single_precision() -> None:
         return x["a"] @ x["a"] + 3.0 * x["b"]
 
     run = jax.jit(lambda key: smoothed_gradient(loss, x, key, 0.1, 2000, "mixed", accuracy=1.0))
-    found = run(jax.random.key(0))
-    assert jax.tree.structure(found.gradient) == jax.tree.structure(x)
-    assert {leaf.dtype for leaf in jax.tree.leaves(found)} == {jnp.dtype("float32")}
-    np.testing.assert_allclose(found.gradient["a"], 2.0, atol=0.05)
-    np.testing.assert_allclose(found.gradient["b"], 3.0, atol=0.2)
+    estimate = run(jax.random.key(0))
+    assert jax.tree.structure(estimate.gradient) == jax.tree.structure(x)
+    assert {leaf.dtype for leaf in jax.tree.leaves(estimate)} == {jnp.dtype("float32")}
+    np.testing.assert_allclose(estimate.gradient["a"], 2.0, atol=0.05)
+    np.testing.assert_allclose(estimate.gradient["b"], 3.0, atol=0.2)
 
 
 def test_bad_arguments_are_refused() -> None:

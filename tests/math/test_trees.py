@@ -1,4 +1,4 @@
-"""Formal dependence: the same values, and loops that are transformed in one pass."""
+"""Test formal dependence: the same values, and loops that are transformed in one pass."""
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +17,9 @@ CARRY = {
 
 def test_values_and_types_are_kept_whatever_the_others_are() -> None:
     tied = trees.depending_on(CARRY, (np.array([np.inf, 1.0]), np.nan, 7, np.zeros(0)))
-    for name, known in CARRY.items():
-        assert tied[name].dtype == np.asarray(known).dtype
-        np.testing.assert_array_equal(tied[name], known)
+    for name, expected in CARRY.items():
+        assert tied[name].dtype == np.asarray(expected).dtype
+        np.testing.assert_array_equal(tied[name], expected)
 
 
 def test_all_of_it_is_mapped_and_has_a_derivative_of_zero() -> None:
@@ -31,7 +31,10 @@ def test_all_of_it_is_mapped_and_has_a_derivative_of_zero() -> None:
 
 
 def test_the_body_of_a_loop_is_batched_once() -> None:
-    """Without it, once more when half of the carry turns out to be mapped."""
+    """Formal dependence has the body of a loop batched once.
+
+    Without it, it is batched once more when half of the carry turns out to be mapped.
+    """
     passes: list[int] = []
 
     @jax.custom_batching.custom_vmap

@@ -1,4 +1,4 @@
-"""Static tables compare by content: a model built again is the same to the compiler."""
+"""Test that static tables compare by content: a model built again is the same to the compiler."""
 
 import gc
 import weakref

@@ -1,4 +1,4 @@
-"""Joints of several axes refuse what is none, or is one of another kind."""
+"""Test that joints of several axes refuse what is no axis, or is one of another kind."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Every kind of joint: freedoms, coordinates, rows, placing; and what the builder refuses."""
+"""Test every kind of joint: freedoms, coordinates, rows, placing, and what the builder refuses."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -69,15 +69,15 @@ def unit(x: np.ndarray) -> np.ndarray:
 
 @cache
 def tree(floating: bool) -> tuple[Model, State]:
-    """All kinds in one random tree, every third joint named the other way round."""
+    """Return a random tree with all kinds of joints, every third one with its bodies swapped."""
     rng, builder = np.random.default_rng(3), ModelBuilder()
     bodies = [0]
     if floating:
         root = builder.add_body(1, (1, 1, 1), (3, 3, 3), velocity=(1, 2, 3))
         bodies = [root]
     for i, kind in enumerate(KINDS):
-        facing = unit(rng.normal(size=4))
-        body = builder.add_body(1, (0.1, 0.1, 0.1), rng.normal(size=3), facing)
+        orientation = unit(rng.normal(size=4))
+        body = builder.add_body(1, (0.1, 0.1, 0.1), rng.normal(size=3), orientation)
         pair = (bodies[rng.integers(len(bodies))], body)
         if i % 3 == 2:
             pair = (pair[1], pair[0])
@@ -98,25 +98,27 @@ def test_every_kind_leaves_its_freedoms() -> None:
 
 @pytest.mark.parametrize("floating", [False, True])
 def test_placed_bodies_have_the_coordinates_and_rates(floating: bool) -> None:
-    """There and back; and the rows of the joints are the derivatives of what they stand for."""
+    """Bodies placed by coordinates and rates have them, and joints' rows are their derivatives."""
     model, start = tree(floating)
     rng, count = np.random.default_rng(5), len(model.topology.linkage.axes)
     q, rate = (jnp.asarray(rng.uniform(-1, 1, count)) for _ in range(2))
     state = PLACE(model, start, q, rate)
-    found = MOTION(model, state)
-    np.testing.assert_allclose(found.coordinate, q, atol=1e-13)
-    np.testing.assert_allclose(found.rate, rate, atol=1e-13)
-    np.testing.assert_allclose(found.error, 0, atol=1e-13)
+    motion = MOTION(model, state)
+    np.testing.assert_allclose(motion.coordinate, q, atol=1e-13)
+    np.testing.assert_allclose(motion.rate, rate, atol=1e-13)
+    np.testing.assert_allclose(motion.error, 0, atol=1e-13)
     twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
     linkage = model.topology.linkage
-    held = jnp.einsum("rbi,rbi->r", found.bilateral, twist[linkage.bodies[linkage.bilateral[0]]])
-    np.testing.assert_allclose(held, 0, atol=1e-12)
-    # From another guess, and with hinges that have gone round.
-    turned = np.where(np.array(linkage.motions) == "hinge", 2 * np.pi, 0.0)
-    again = MOTION(
-        model, replace(state, joint_positions=q + turned + rng.uniform(-0.3, 0.3, count))
+    constrained = jnp.einsum(
+        "rbi,rbi->r", motion.bilateral, twist[linkage.bodies[linkage.bilateral[0]]]
     )
-    np.testing.assert_allclose(again.coordinate, q + turned, atol=1e-12)
+    np.testing.assert_allclose(constrained, 0, atol=1e-12)
+    # From another guess, and with hinges that have gone round.
+    period = np.where(np.array(linkage.motions) == "hinge", 2 * np.pi, 0.0)
+    again = MOTION(
+        model, replace(state, joint_positions=q + period + rng.uniform(-0.3, 0.3, count))
+    )
+    np.testing.assert_allclose(again.coordinate, q + period, atol=1e-12)
     np.testing.assert_allclose(again.error, 0, atol=1e-12)
     if floating:
         np.testing.assert_array_equal(state.position[1], start.position[1])
@@ -130,29 +132,29 @@ def test_error_and_rates_are_derivatives_of_each_other() -> None:
     state = PLACE(model, start, jnp.asarray(rng.uniform(-1, 1, count)), jnp.zeros(count))
     twist = jnp.asarray(rng.normal(size=(len(state.position), 6))).at[0].set(0)
 
-    def moved(t: jax.Array) -> tuple[jax.Array, jax.Array]:
-        turn = quaternion.exp(t * twist[:, 3:])
+    def displaced(t: jax.Array) -> tuple[jax.Array, jax.Array]:
+        rotation = quaternion.exp(t * twist[:, 3:])
         after = replace(
             state,
             position=state.position + t * twist[:, :3],
-            quaternion=quaternion.multiply(turn, state.quaternion),
+            quaternion=quaternion.multiply(rotation, state.quaternion),
         )
-        found = joint_motion(model, after)
-        return found.coordinate, found.error
+        motion = joint_motion(model, after)
+        return motion.coordinate, motion.error
 
-    of = jax.jit(lambda t: jax.jvp(moved, (t,), (jnp.ones(()),)))
+    of = jax.jit(lambda t: jax.jvp(displaced, (t,), (jnp.ones(()),)))
     rate, drift = of(jnp.zeros(()))[1]
     e = 1e-6
     ends = [of(jnp.asarray(s * e))[0] for s in (-1, 1)]
     differences = [(b - a) / (2 * e) for a, b in zip(*ends, strict=True)]
-    found = MOTION(model, state)
+    motion = MOTION(model, state)
     linkage = model.topology.linkage
     ball = np.array(linkage.motions) == "ball"
     rows = [
         jnp.einsum("rbi,rbi->r", jacobian, twist[linkage.bodies[joints]])
         for jacobian, joints in (
-            (found.axis, linkage.owner),
-            (found.bilateral, linkage.bilateral[0]),
+            (motion.axis, linkage.owner),
+            (motion.bilateral, linkage.bilateral[0]),
         )
     ]
     # The rates of a ball are its angular velocity, not the derivative of its rotation vector.
@@ -168,7 +170,7 @@ def two() -> tuple[ModelBuilder, int]:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "message"),
     [
         (lambda b, i: b.add_joint(Revolute(), i, i), "with itself"),
         (lambda b, i: b.add_joint(Revolute(), 0, 7), "no body 7"),
@@ -219,8 +221,8 @@ def two() -> tuple[ModelBuilder, int]:
         ),
     ],
 )
-def test_what_is_no_mechanism_is_refused(wrong, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_what_is_no_mechanism_is_refused(wrong, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         wrong(*two())
 
 

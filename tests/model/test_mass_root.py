@@ -1,4 +1,4 @@
-"""The root of an inverse mass matrix, and the derivatives of what its products determine."""
+"""Test the root of an inverse mass matrix, and derivatives of what its products determine."""
 
 import jax
 import jax.numpy as jnp
@@ -12,17 +12,17 @@ WEIGHT = RANDOM.normal(size=(6, 6))
 
 
 def matrix(s: jax.Array) -> jax.Array:
-    """A positive definite matrix along a curve."""
+    """Return a positive definite matrix along a curve."""
     half = jnp.asarray(START) + s * SLOPE + s * s * CURVATURE
     return half @ half.T + jnp.eye(6)
 
 
-def along_root(s: jax.Array) -> jax.Array:
+def by_root(s: jax.Array) -> jax.Array:
     root = MassRoot.of(matrix(s))
     return jnp.sum(WEIGHT * (root.whiten(jnp.eye(6)) @ root.inverse.T))
 
 
-def along_inverse(s: jax.Array) -> jax.Array:
+def by_inverse(s: jax.Array) -> jax.Array:
     return jnp.sum(WEIGHT * jnp.linalg.inv(matrix(s)))
 
 
@@ -34,9 +34,9 @@ def test_it_is_triangular_and_reads_the_lower_triangle() -> None:
 
 
 def test_derivatives_up_to_the_third_order() -> None:
-    """Beside those of a general inverse, in both modes."""
+    """Derivatives agree with those of a general inverse, in both modes."""
     at = jnp.asarray(0.3)
-    ours, theirs = along_root, along_inverse
+    ours, theirs = by_root, by_inverse
     for differentiate in (jax.jacfwd, jax.jacrev, jax.jacfwd):
         ours, theirs = differentiate(ours), differentiate(theirs)
         np.testing.assert_allclose(jax.jit(ours)(at), jax.jit(theirs)(at), rtol=1e-9)
@@ -48,5 +48,5 @@ def test_a_matrix_of_which_there_is_a_lower_triangle_has_the_same_derivative() -
         return jnp.sum(WEIGHT * (root.inverse @ root.inverse.T))
 
     at = jnp.asarray(0.3)
-    expected = jax.jit(jax.grad(along_inverse))(at)
+    expected = jax.jit(jax.grad(by_inverse))(at)
     np.testing.assert_allclose(jax.jit(jax.grad(lower))(at), expected, rtol=1e-9)

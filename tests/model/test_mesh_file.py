@@ -1,4 +1,4 @@
-"""Convex meshes from files: the same solid through every library that reads them."""
+"""Test convex meshes from files: the same solid by every library that reads them."""
 
 from pathlib import Path
 
@@ -14,7 +14,10 @@ FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
 
 def write_stl(path: Path) -> None:
-    """Binary: 80 bytes, the number of triangles, of each a normal, three corners, two bytes."""
+    """Write a binary STL file.
+
+    It has 80 bytes, the number of triangles, and of each a normal, three corners and two bytes.
+    """
     record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("nothing", "<u2")])
     triangles = np.zeros(len(FACES), record)
     triangles["corners"] = CORNERS[FACES]
@@ -28,7 +31,11 @@ def write_obj(path: Path) -> None:
 
 @pytest.fixture(params=["trimesh", "mujoco"])
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The only one that is there."""
+    """Make one library the only one that is installed, and return its name.
+
+    Raises:
+        ModuleNotFoundError: by the replaced reader, where another library is tested.
+    """
     name = request.param
     pytest.importorskip(name)
 
@@ -45,8 +52,8 @@ def test_read(tmp_path: Path, library: str, write) -> None:
     path = tmp_path / f"a.{write.__name__[-3:]}"
     write(path)
     mesh = ConvexMesh.read(path)
-    found = mesh.vertices[np.lexsort(np.round(mesh.vertices, 5).T)]
-    np.testing.assert_allclose(found, CORNERS[np.lexsort(CORNERS.T)], atol=1e-6)
+    vertices = mesh.vertices[np.lexsort(np.round(mesh.vertices, 5).T)]
+    np.testing.assert_allclose(vertices, CORNERS[np.lexsort(CORNERS.T)], atol=1e-6)
     assert mesh.volume == pytest.approx(0.5 * 0.25 * 1 / 6, rel=1e-5)
     np.testing.assert_allclose(mesh.centre, CORNERS.mean(axis=0), atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Solids' inertia against quadrature, and the rules that combine two surfaces."""
+"""Test solids' inertia against quadrature, and the rules that combine two surfaces."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +23,13 @@ MASS = 2.5
 
 
 def inertia_by_quadrature(radius_at, bottom: float, top: float) -> np.ndarray:
-    """Of a solid of revolution about z whose radius at height z is given."""
+    """Return the inertia of a solid of revolution about z [kg m²].
+
+    Args:
+        radius_at: function of the height z which returns the radius there [m].
+        bottom: the lowest z [m].
+        top: the highest z [m].
+    """
     nodes, weights = np.polynomial.legendre.leggauss(400)
     z = 0.5 * (top - bottom) * nodes + 0.5 * (top + bottom)
     square = radius_at(z) ** 2
@@ -52,27 +58,30 @@ def test_round_solids(shape: Shape, radius_at, reach: float) -> None:
 
 
 def test_box() -> None:
-    """m/12 times the squares of the two sides across."""
+    """A box's moments are m/12 times the squares of the two sides across."""
     expected = MASS / 12 * np.diag([0.4**2 + 0.6**2, 0.2**2 + 0.6**2, 0.2**2 + 0.4**2])
     np.testing.assert_allclose(Box((0.1, 0.2, 0.3)).inertia(MASS), expected, rtol=1e-14)
 
 
 def test_ellipsoid_of_three_axes() -> None:
-    """Stretching a ball stretches its second moments, m r²/5 along each axis."""
+    """An ellipsoid's second moments are those of a ball, m r²/5 along each axis, stretched."""
     square = np.array([0.1, 0.2, 0.3]) ** 2 * MASS / 5
     expected = np.diag(square.sum() - square)
     np.testing.assert_allclose(Ellipsoid((0.1, 0.2, 0.3)).inertia(MASS), expected, rtol=1e-14)
 
 
 def test_a_box_as_a_mesh() -> None:
-    """Turned and off its frame's origin, with points inside, on faces and doubled."""
+    """A mesh of a rotated box off its frame's origin has a box's inertia.
+
+    The mesh has points inside, on faces and doubled.
+    """
     half, offset = np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 0.5])
-    turn = Rotation.from_rotvec([0.3, 0.5, -0.2]).as_matrix()
+    rotation = Rotation.from_rotvec([0.3, 0.5, -0.2]).as_matrix()
     grid = np.array(np.meshgrid(*[[-1, 0, 1]] * 3)).reshape(3, -1).T
-    mesh = ConvexMesh(np.concatenate([grid, grid[:5]]) * half @ turn.T + offset)
+    mesh = ConvexMesh(np.concatenate([grid, grid[:5]]) * half @ rotation.T + offset)
     assert mesh.volume == pytest.approx(8 * half.prod(), rel=1e-12)
     np.testing.assert_allclose(mesh.centre, offset, atol=1e-12)
-    expected = turn @ Box((0.1, 0.2, 0.3)).inertia(MASS) @ turn.T
+    expected = rotation @ Box((0.1, 0.2, 0.3)).inertia(MASS) @ rotation.T
     np.testing.assert_allclose(mesh.inertia(MASS), expected, rtol=1e-10, atol=1e-12)
     assert len(mesh.vertices) == 8 and sorted(map(len, mesh.faces)) == [4] * 6
     for face in mesh.faces:
@@ -82,7 +91,10 @@ def test_a_box_as_a_mesh() -> None:
 
 
 def test_a_tetrahedron_as_a_mesh() -> None:
-    """Against the mean over uniform samples of it: sorted uniforms are its barycentric steps."""
+    """A tetrahedron's moments agree with means over uniform samples of it.
+
+    Differences of sorted uniform numbers are their barycentric coordinates.
+    """
     corners = np.array([[0, 0, 0], [1, 0.1, 0], [0.2, 1.3, 0], [0.3, 0.2, 0.8]])
     mesh = ConvexMesh(corners)
     assert mesh.volume == pytest.approx(abs(np.linalg.det(corners[1:])) / 6, rel=1e-12)

@@ -1,4 +1,4 @@
-"""A model with structure for numbers that it was built without is one built with these numbers."""
+"""Test that a model given structure for further numbers is one built with these numbers."""
 
 from dataclasses import replace
 
@@ -22,20 +22,24 @@ FORCES = {
 
 
 def built(full: bool) -> Model:
-    """A box on a hinge and a slide, a ball and a tendon, over the ground; ``full`` with all that
-    can act along and between them."""
+    """Return a box on a hinge and a slide, a ball and a tendon, over the ground.
+
+    A ``full`` model has all that can act along and between them.
+    """
     builder = ModelBuilder(impact_times="all" if full else "bounces")
     forces = FORCES if full else {}
     limited = {"limits": (-1.0, 2.0)} if full else {}
     rough = Material(0.5, rolling=0.01, restitution=0.3) if full else Material(0.5)
     ground = builder.add_shape(0, jaxccp.Plane(), material=rough)
-    one = builder.add_solid(jaxccp.Box((0.1, 0.1, 0.1)), 1.0, rough, position=(0, 0, 1))
+    box = builder.add_solid(jaxccp.Box((0.1, 0.1, 0.1)), 1.0, rough, position=(0, 0, 1))
     two = builder.add_solid(jaxccp.Sphere(0.1), 1.0, rough, position=(1, 0, 1))
     builder.add_solid(jaxccp.Sphere(0.1), 1.0, rough, position=(3, 0, 1))
     axes = Hinge((0, 1, 0), **limited, **forces), Slide((1, 0, 0), **limited, **forces)
-    builder.add_joint(Compound(axes), 0, one, anchor=(0, 0, 1), name="arm")
-    turned = {"limits": (0.0, 2.0)} if full else {}
-    builder.add_joint(Compound((Ball(**turned, **forces),)), 0, two, anchor=(1, 0, 1), name="ball")
+    builder.add_joint(Compound(axes), 0, box, anchor=(0, 0, 1), name="arm")
+    settings = {"limits": (0.0, 2.0)} if full else {}
+    builder.add_joint(
+        Compound((Ball(**settings, **forces),)), 0, two, anchor=(1, 0, 1), name="ball"
+    )
     tendon = jaxccp.Coupling({"arm.0": 1.0, "arm.1": 2.0}, **limited, **forces)
     builder.add_tendon(tendon, "both")
     for axis in ("arm.0", "arm.1"):
@@ -47,13 +51,13 @@ def built(full: bool) -> Model:
 
 
 def test_as_if_built_so() -> None:
-    """The topology is that of a model built with all numbers, whose leaves have the same shapes."""
+    """The topology is that of a model built with all numbers, and leaves have the same shapes."""
     bare, full = built(False), built(True)
-    along = {f"axes.{name}": None for name in (*FORCES, "lower", "upper")}
+    axes = {f"axes.{name}": None for name in (*FORCES, "lower", "upper")}
     surfaces = {"shapes.rolling": [1, 2], "shapes.restitution": None}
     model = with_structure(
         bare,
-        along
+        axes
         | surfaces
         | {
             "actuators.stiffness": None,
@@ -63,11 +67,11 @@ def test_as_if_built_so() -> None:
     )
     assert model.topology != bare.topology
     assert model.topology == full.topology
-    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(one)] for one in (model, full)]
+    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(variant)] for variant in (model, full)]
     assert shapes[0] == shapes[1]
     for kept, had in zip(jax.tree.leaves(model), jax.tree.leaves(bare), strict=True):
         np.testing.assert_array_equal(kept, had)
-    assert with_structure(full, along | surfaces).topology == full.topology
+    assert with_structure(full, axes | surfaces).topology == full.topology
 
 
 @pytest.mark.parametrize(

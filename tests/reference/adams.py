@@ -1,5 +1,8 @@
-"""ADAMS trajectories of one body on one joint (../shared/data/multibody/README.md): read, rebuilt
-side by side in one model, and compared."""
+"""Read ADAMS trajectories of one body on one joint, rebuild them in one model, and compare.
+
+The records are described in ../shared/data/multibody/README.md. Their bodies stand side by side in
+the model.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ STATE = ("pos", "quat", "vel", "angvel")
 
 
 class Case(dict):
-    """One record: its arrays by the README's names."""
+    """One record: a dictionary of its arrays by the README's names."""
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(np.load(folder / "multibody" / "joints" / f"{name}.npz"))
@@ -28,7 +31,7 @@ class Case(dict):
         return float(self[key])
 
     def reference(self, key: str, count: int) -> np.ndarray:
-        """The record behind its first row, at which every run starts."""
+        """Return the record from its second row on; every run starts at the first."""
         return self[key][1 : 1 + count]
 
     def add_body(self, builder: ModelBuilder) -> int:
@@ -38,7 +41,7 @@ class Case(dict):
 
 @dataclass(frozen=True)
 class Runs:
-    """All cases of a file under one stepper, at several step lengths."""
+    """Runs of all cases of a file under one stepper, at several step lengths."""
 
     model: Model
     cases: dict[str, Case]
@@ -46,37 +49,37 @@ class Runs:
     count: int
 
     def of(self, name: str) -> dict[str, np.ndarray]:
-        """The body's states, with quaternions on the record's side."""
-        found = self.samples.body(self.model, name)
-        side = np.sum(found["quat"] * self.cases[name].reference("quat", self.count), axis=-1)
-        return {**found, "quat": found["quat"] * np.sign(side)[..., None]}
+        """Return the body's states, with quaternions of the same sign as the record's."""
+        states = self.samples.body(self.model, name)
+        side = np.sum(states["quat"] * self.cases[name].reference("quat", self.count), axis=-1)
+        return {**states, "quat": states["quat"] * np.sign(side)[..., None]}
 
     @cached_property
     def reactions(self) -> dict[str, np.ndarray]:
-        """Of each joint on its second body [levels samples 6], by name."""
+        """Reaction of each joint on its second body [levels samples 6], by name."""
         names, values = self.model.topology.linkage.joints, self.samples.reactions
         return {name: np.asarray(values[:, :, j]) for j, name in enumerate(names)}
 
     @cached_property
     def tendon_forces(self) -> dict[str, np.ndarray]:
-        """Along each tendon [levels samples], by name."""
+        """Force along each tendon [levels samples], by name."""
         names = self.model.topology.linkage.routing.tendons
         values = self.samples.tendon_forces
         return {name: np.asarray(values[:, :, j]) for j, name in enumerate(names)}
 
     def body_point(self, name: str, point: np.ndarray) -> np.ndarray:
-        """World positions of a point in body axes from the centre of mass."""
-        found = self.of(name)
-        return found["pos"] + rotated(found["quat"], point)
+        """Return world positions of a point that is given in body axes from the centre of mass."""
+        states = self.of(name)
+        return states["pos"] + rotated(states["quat"], point)
 
     def mechanical_energy(self, name: str) -> np.ndarray:
-        """Kinetic and of gravity, by the record's own numbers [levels samples]."""
-        case, found = self.cases[name], self.of(name)
-        local = np.einsum("...ji,...j->...i", rotations(found["quat"]), found["angvel"])
+        """Return the energy of motion and gravity by the record's own numbers [levels samples]."""
+        case, states = self.cases[name], self.of(name)
+        local = np.einsum("...ji,...j->...i", rotations(states["quat"]), states["angvel"])
         spin = np.einsum("...i,ij,...j->...", local, case["inertia"], local)
         mass = case.number("mass")
-        kinetic = 0.5 * (mass * np.sum(found["vel"] ** 2, axis=-1) + spin)
-        return kinetic - mass * found["pos"] @ case["gravity"]
+        kinetic = 0.5 * (mass * np.sum(states["vel"] ** 2, axis=-1) + spin)
+        return kinetic - mass * states["pos"] @ case["gravity"]
 
 
 def run(
@@ -87,7 +90,16 @@ def run(
     h: float,
     seconds: float = 5.0,
 ) -> Runs:
-    """The named cases in one model, ``add`` putting joints and forces on each case's body."""
+    """Run the named cases in one model.
+
+    Args:
+        folder: folder of the shared data.
+        names: names of the cases.
+        add: function of the builder, a case and its body, which adds the body's joints and forces.
+        stepper: the stepper.
+        h: the longest step [s].
+        seconds: duration of the run [s].
+    """
     cases = {name: Case(folder, name) for name in names}
     gravity = next(iter(cases.values()))["gravity"]
     builder = ModelBuilder(gravity=gravity)
@@ -109,21 +121,33 @@ def rotated(quaternions: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def check_states(runs: Runs, name: str, floor: float = 1e-6) -> None:
-    """First order in h, and in the limit as near as the record is to the exact motion.
+    """Check that states are of first order in h, and in the limit as near as the record is exact.
 
-    ``floor``: what the extrapolation itself leaves where the record is better than that.
+    Args:
+        runs: runs at several step lengths.
+        name: the case.
+        floor: error that the extrapolation itself leaves, where the record is better than that.
     """
-    case, found = runs.cases[name], runs.of(name)
-    check_order(found["pos"])
+    case, states = runs.cases[name], runs.of(name)
+    check_order(states["pos"])
     for key in STATE:
-        left = rms(extrapolated(found[key]) - case.reference(key, runs.count))
+        left = rms(extrapolated(states[key]) - case.reference(key, runs.count))
         allowed = max(1.2 * case.number(f"ref_err_{key}"), floor)
         assert left < allowed, f"{key}: {left:.2g} for {allowed:.2g}"
 
 
 def check_force(runs: Runs, name: str, values: np.ndarray, key: str, tol: str = "") -> None:
-    """A reaction [levels samples 3], extrapolated, within the record's tolerance, which the step
-    lengths by themselves approach."""
+    """Check that an extrapolated reaction is within the record's tolerance.
+
+    The step lengths by themselves must approach it.
+
+    Args:
+        runs: runs at several step lengths.
+        name: the case.
+        values: the reaction [levels samples 3].
+        key: name of the reaction in the record.
+        tol: name of the tolerance in the record, if it is not that of the reaction.
+    """
     case = runs.cases[name]
     reference = case.reference(key, runs.count)
     allowed = max(case.number(tol or f"tol_{key}"), 1e-6)
@@ -134,7 +158,13 @@ def check_force(runs: Runs, name: str, values: np.ndarray, key: str, tol: str = 
 
 
 def check_energy(runs: Runs, name: str, energy: np.ndarray) -> None:
-    """Kept within the record's tolerance at the finest step; what is lost or won is first order."""
+    """Check that energy is kept to the record's tolerance at the finest step, to first order in h.
+
+    Args:
+        runs: runs at several step lengths.
+        name: the case.
+        energy: the energy [levels samples].
+    """
     change = [rms((level - level[0])[:, None]) for level in energy]
     assert change[-1] < runs.cases[name].number("tol_energy")
     assert change[-1] < 0.3 * change[0]

@@ -1,4 +1,7 @@
-"""Static cases of ANCF elements (../shared/data/multibody/README.md, fea/statics.json): rebuilt."""
+"""Rebuild static cases of ANCF elements.
+
+They are in fea/statics.json, described in ../shared/data/multibody/README.md.
+"""
 
 import json
 from functools import cache
@@ -22,13 +25,13 @@ from jaxccp.flexible.moduli import (
 
 @cache
 def cases(folder: Path) -> dict[str, dict]:
-    """All cases by name."""
+    """Read all cases, by name."""
     listed = json.loads((folder / "multibody/fea/statics.json").read_text(encoding="utf-8"))
     return {case["case"]: case for case in listed}
 
 
 def body(case: dict, element: str) -> NodalFamily:
-    """The body of a case, clamped and loaded."""
+    """Return the body of a case, clamped and loaded."""
     shape = SHAPES[element]
     counts = (*case.get("num_elements_xy", (case.get("num_elements", case.get("num_spans")), 1)), 1)
     layers = case.get("layers", 1)
@@ -64,7 +67,13 @@ def body(case: dict, element: str) -> NodalFamily:
 def displacement(
     family: NodalFamily, place: tuple[float, float, float], change: jax.Array
 ) -> np.ndarray:
-    """Of a point of the last element's cube, from a change of the free coordinates [m]."""
+    """Return the displacement of a point of the last element's cube [m].
+
+    Args:
+        family: the body.
+        place: coordinates of the point in the cube.
+        change: change of the free coordinates.
+    """
     elements = family.elements
     assert isinstance(elements, ContinuumElements)
     shares = elements.weights(np.array(place))[-1]
@@ -73,6 +82,6 @@ def displacement(
 
 @jax.jit
 def linear(family: NodalFamily, gravity: jax.Array) -> jax.Array:
-    """How far the free coordinates move in linear statics."""
+    """Return the change of the free coordinates in linear statics."""
     q = family.start().q
     return jnp.linalg.solve(family.stiffness(q), family.force(q, gravity))

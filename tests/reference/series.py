@@ -1,5 +1,7 @@
-"""Records of flexible bodies (../shared/data/multibody/README.md, fea): rebuilt, and a plain time
-stepper beside the package's own."""
+"""Rebuild records of flexible bodies, with a plain time stepper beside the package's own.
+
+They are in fea, described in ../shared/data/multibody/README.md.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +17,7 @@ from jaxccp.flexible.moduli import isotropic, orthotropic, rotated
 
 
 def brick_beam(data) -> NodalFamily:
-    """Ten bricks with enhanced strains, one behind the other."""
+    """Return a beam of ten bricks with enhanced strains in a row."""
     moduli = isotropic(float(data["young_modulus"]), float(data["poisson_ratio"]))[None]
     nx, ny, nz = (int(count) for count in data["elements"])
     return box(
@@ -29,7 +31,7 @@ def brick_beam(data) -> NodalFamily:
 
 
 def plate(data) -> NodalFamily:
-    """A square of bilinear shells with a force on the corner (1, 1)."""
+    """Return a square of bilinear shells with a force on the corner (1, 1)."""
     moduli = isotropic(float(data["young_modulus"]), float(data["poisson_ratio"]))[None]
     nx, ny = (int(count) for count in data["elements"])
     numbers = moduli, float(data["density"]), float(data["damping_alpha"])
@@ -38,7 +40,7 @@ def plate(data) -> NodalFamily:
 
 
 def cylinder(data) -> NodalFamily:
-    """A quarter of a cylinder, of two plies."""
+    """Return a quarter of a cylinder, of two plies."""
     radius, width = float(data["radius"]), float(data["width_y"])
     keys = "young_modulus", "poisson_ratio", "shear_modulus"
     ply = orthotropic(*(jnp.asarray(data[key]) for key in keys))
@@ -47,8 +49,8 @@ def cylinder(data) -> NodalFamily:
     nx, ny = (int(count) for count in data["elements"])
 
     def curve(point: jax.Array) -> jax.Array:
-        along, y, across = point
-        angle = along / radius
+        arc, y, across = point
+        angle = arc / radius
         inner = radius - across
         return jnp.stack([inner * jnp.sin(angle), y, radius - inner * jnp.cos(angle)])
 
@@ -65,13 +67,13 @@ def cylinder(data) -> NodalFamily:
 
 
 class Record(NamedTuple):
-    """Where the last node is."""
+    """A record of the position of a flexible body's last node."""
 
     family: Callable[[Any], NodalFamily]
     key: str
     axes: tuple[int, ...]
     steps: int
-    """Those of 1 ms that an experiment looks at."""
+    """Number of steps of 1 ms that an experiment takes."""
 
 
 RECORDS = {
@@ -84,8 +86,17 @@ RECORDS = {
 def stepped(
     family: NodalFamily, gravity: np.ndarray, h: float, steps: int, alpha: float
 ) -> np.ndarray:
-    """Free coordinates after each step of HHT, which starts as Chrono's does from no acceleration
-    [steps nv]."""
+    """Return free coordinates after each step of HHT [steps nv].
+
+    It starts as Chrono's does, from no acceleration.
+
+    Args:
+        family: the body.
+        gravity: gravity [m/s²].
+        h: the step [s].
+        steps: number of steps.
+        alpha: HHT's parameter.
+    """
     beta, gamma = 0.25 * (1 - alpha) ** 2, 0.5 - alpha
     assert isinstance(family.elements, ContinuumElements)
     # The damping is nearly α K.
@@ -97,7 +108,7 @@ def stepped(
         return family.force(q, jnp.asarray(gravity)) - damping
 
     @jax.jit
-    def missed(x, q, v, a, before):
+    def residual(x, q, v, a, before):
         end = q + h * v + h * h * ((0.5 - beta) * a + beta * x)
         rate = v + h * ((1 - gamma) * a + gamma * x)
         after = force(end, rate)
@@ -109,15 +120,15 @@ def stepped(
 
     start = family.start()
     q, v, a = start.q, start.v, jnp.zeros_like(start.q)
-    found, before = [], jax.jit(force)(q, v)
+    path, before = [], jax.jit(force)(q, v)
     for _ in range(steps):
         x, tangent = a, slope(q)
         for _ in range(30):
-            miss, end = missed(x, q, v, a, before)
+            miss, end = residual(x, q, v, a, before)
             change = np.linalg.solve(tangent, miss)
             x = x - change
             if h * h * np.abs(change).max() < 1e-12:
                 break
         (q, v, before), a = end, x
-        found.append(q)
-    return np.array(found)
+        path.append(q)
+    return np.array(path)

@@ -1,5 +1,7 @@
-"""A linear actuator, against ADAMS: the distance between two points imposed over time, on a plate
-that slides."""
+"""Test a linear actuator against ADAMS.
+
+It imposes the distance between two points over time, on a plate that slides.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from jax.tree_util import Partial
 from jaxccp.model import Prismatic, TendonPath
 from jaxccp.scene import ModelBuilder
 from tests.reference.adams import STATE, Case, Runs, check_force, run
-from tests.reference.runs import ONE_STEPPER, rms
+from tests.reference.runs import FIRST_STEPPER, rms
 
 NAME = "LinActuator_Case01"
 
@@ -29,32 +31,32 @@ def add(builder: ModelBuilder, case: Case, body: int) -> None:
     builder.add_tendon(TendonPath(ends, length=imposed), "actuator")
 
 
-@pytest.fixture(scope="module", params=ONE_STEPPER)
+@pytest.fixture(scope="module", params=FIRST_STEPPER)
 def runs(request: pytest.FixtureRequest, shared_data: Path) -> Runs:
     return run(shared_data, [NAME], add, request.param, h=5e-3)
 
 
 def test_motion(runs: Runs) -> None:
-    """Exact at any step length, the speed being constant."""
-    case, found = runs.cases[NAME], runs.of(NAME)
+    """The motion is exact at any step length, as the speed is constant."""
+    case, states = runs.cases[NAME], runs.of(NAME)
     for key in STATE:
-        for level in found[key]:
+        for level in states[key]:
             left = rms(level - case.reference(key, runs.count))
             assert left < max(1.2 * case.number(f"ref_err_{key}"), 1e-9)
 
 
 def test_force_of_the_actuator_on_the_plate(runs: Runs) -> None:
-    pushed = np.zeros_like(runs.of(NAME)["pos"])
-    pushed[..., 2] = runs.tendon_forces["actuator"]
-    check_force(runs, NAME, pushed, "rforce_actuator")
-    np.testing.assert_allclose(pushed[..., 2], 9.80665, rtol=1e-6)
+    force = np.zeros_like(runs.of(NAME)["pos"])
+    force[..., 2] = runs.tendon_forces["actuator"]
+    check_force(runs, NAME, force, "rforce_actuator")
+    np.testing.assert_allclose(force[..., 2], 9.80665, rtol=1e-6)
     assert not runs.cases[NAME]["rtorque_actuator"].any()
 
 
 def test_reactions_of_the_joint_on_the_ground(runs: Runs) -> None:
-    found = -runs.reactions[NAME]
-    check_force(runs, NAME, found[..., :3], "rforce_prismatic")
-    check_force(runs, NAME, found[..., 3:], "rtorque_prismatic")
+    reactions = -runs.reactions[NAME]
+    check_force(runs, NAME, reactions[..., :3], "rforce_prismatic")
+    check_force(runs, NAME, reactions[..., 3:], "rtorque_prismatic")
 
 
 def test_joint_and_distance_hold(runs: Runs) -> None:

@@ -1,4 +1,4 @@
-"""Revolute, spherical, universal, prismatic and cylindrical joints, against ADAMS."""
+"""Test revolute, spherical, universal, prismatic and cylindrical joints against ADAMS."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +47,8 @@ def test_motion(runs: Runs, name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_reactions_on_the_ground_about_the_fixed_point(runs: Runs, name: str) -> None:
-    case, found = runs.cases[name], runs.reactions[name]
-    force, torque = -found[..., :3], -found[..., 3:]
+    case, reactions = runs.cases[name], runs.reactions[name]
+    force, torque = -reactions[..., :3], -reactions[..., 3:]
     # The report's torque is about the joint's origin on the body, which slides.
     arm = runs.body_point(name, case["joint_point_body"]) - case["joint_pos"]
     check_force(runs, name, force, "rforce")
@@ -61,7 +61,7 @@ def test_energy(runs: Runs, name: str) -> None:
 
 
 def test_joints_stay_closed(runs: Runs) -> None:
-    """At the finest step, which is that of the record's own test."""
+    """Joints drift by less than the record's tolerance at the finest step, the record's own."""
     owner = runs.model.topology.linkage.bilateral[0]
     for joint, name in enumerate(runs.model.topology.linkage.joints):
         assert runs.cases[name].number("sim_step") == pytest.approx(FINEST)
@@ -71,13 +71,15 @@ def test_joints_stay_closed(runs: Runs) -> None:
 
 @pytest.mark.long
 def test_accelerations_at_the_recorded_states(runs: Runs) -> None:
-    """Of :func:`jaxccp.accelerations`, in one go for all cases."""
+    """Accelerations by :func:`jaxccp.accelerations` agree with the records of all cases at once."""
     model, cases = runs.model, [runs.cases[name] for name in runs.model.topology.bodies[1:]]
     first = jax.tree.map(lambda leaf: leaf[0, 0], runs.samples.state)
 
     @jax.jit
     @jax.vmap
-    def found(position: Array, quaternion: Array, velocity: Array, spin: Array) -> Array:
+    def body_accelerations(
+        position: Array, quaternion: Array, velocity: Array, spin: Array
+    ) -> Array:
         def placed(values: Array, world: Array) -> Array:
             return jnp.concatenate([world[None], values])
 
@@ -91,7 +93,7 @@ def test_accelerations_at_the_recorded_states(runs: Runs) -> None:
         return accelerations(model, state).body[1:]
 
     recorded = (np.stack([case[key] for case in cases], axis=1) for key in STATE)
-    values = np.asarray(found(*recorded))
+    values = np.asarray(body_accelerations(*recorded))
     for i, case in enumerate(cases):
         assert rms(values[:, i, :3] - case["acc"]) < case.number("tol_acc"), case.name
         assert rms(values[:, i, 3:] - case["angacc"]) < case.number("tol_angacc"), case.name

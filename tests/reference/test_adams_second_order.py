@@ -1,4 +1,7 @@
-"""HHT against ADAMS: joints, a spring and dampers over the first seconds, without extrapolation."""
+"""Test HHT against ADAMS without extrapolation.
+
+Joints, a spring and dampers are compared over the first seconds.
+"""
 
 from itertools import pairwise
 from pathlib import Path
@@ -26,14 +29,16 @@ def runs(shared_data: Path) -> Runs:
 
 @pytest.mark.parametrize("name", CASES)
 def test_motion_and_reactions(runs: Runs, name: str) -> None:
-    """Of second order, and at 1.25 ms as near to the record as the step itself allows; the
-    reactions by as much as the record's own test asks for."""
-    case, found = runs.cases[name], runs.of(name)
-    changes = [rms(a - b) for a, b in pairwise(found["pos"])]
+    """The motion is of second order, and at 1.25 ms as near to the record as the step allows.
+
+    Reactions agree by as much as the record's own test asks for.
+    """
+    case, states = runs.cases[name], runs.of(name)
+    changes = [rms(a - b) for a, b in pairwise(states["pos"])]
     assert 3.6 < changes[0] / changes[1] < 4.4, changes
     for key in STATE:
-        left = rms(found[key][-1] - case.reference(key, runs.count))
-        step = rms(found[key][-1] - found[key][-2]) / 3
+        left = rms(states[key][-1] - case.reference(key, runs.count))
+        step = rms(states[key][-1] - states[key][-2]) / 3
         assert left < 1.5 * (step + case.number(f"ref_err_{key}")) + 1e-5, (key, left, step)
     force = -runs.reactions[name][-1, :, :3]
     left = rms(force - case.reference("rforce", runs.count))

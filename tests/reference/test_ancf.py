@@ -1,4 +1,4 @@
-"""ANCF elements against reference matrices, and bodies of them against static solutions."""
+"""Test ANCF elements against reference matrices, and bodies of them against static solutions."""
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ BEAMS = ["beam_3243", "beam_3333"]
 
 @pytest.mark.parametrize("name", [n for n, s in SHAPES.items() if not s.enhanced])
 def test_one_element_has_the_reference_matrices(name, shared_data):
-    """Mass, weight, forces of a displaced node, and stiffness, to 1e-9 of the largest entry."""
+    """Mass, weight, forces of a displaced node and stiffness agree to 1e-9 of the largest entry."""
     data = np.load(shared_data / f"multibody/fea/ancf_{name}.npz")
     shape, x = SHAPES[name], jnp.asarray(data["coordinates0"])
     young, poisson = float(data["young_modulus"]), float(data["poisson_ratio"])
@@ -29,22 +29,22 @@ def test_one_element_has_the_reference_matrices(name, shared_data):
         x[None], jnp.asarray(size), moduli, jnp.asarray(density), zero, shape
     )
     positions = shape.orders.sum(1) == 0
-    held, rows = np.zeros(x.shape, bool), np.arange(shape.count)[None]
-    layout = Layout(rows, held, positions, np.flatnonzero(positions))
+    fixed, rows = np.zeros(x.shape, bool), np.arange(shape.count)[None]
+    layout = Layout(rows, fixed, positions, np.flatnonzero(positions))
     family = NodalFamily(elements, x, 0 * x, 0 * x, layout)
-    moved = x.at[int(data["perturbed_coordinate_row"])].add(data["displacement"])
+    displaced = x.at[int(data["perturbed_coordinate_row"])].add(data["displacement"])
 
     @jax.jit
-    def found(family, q, moved, gravity):
+    def matrices(family, q, displaced, gravity):
         weight = family.force(q, gravity) - family.force(q, 0 * gravity)
-        forces = weight, family.force(moved, 0 * gravity)
+        forces = weight, family.force(displaced, 0 * gravity)
         return elements.masses()[0], *(f.reshape(-1, 3) for f in forces), family.stiffness(q)
 
-    given = family, x.reshape(-1), moved.reshape(-1), jnp.asarray(data["gravity"])
+    arguments = family, x.reshape(-1), displaced.reshape(-1), jnp.asarray(data["gravity"])
     keys = "mass_matrix_compact", "gravity_force", "force_disp", "stiffness"
-    for key, ours in zip(keys, found(*given), strict=True):
+    for key, ours in zip(keys, matrices(*arguments), strict=True):
         np.testing.assert_allclose(ours, data[key], atol=1e-9 * np.abs(data[key]).max())
-    bends = np.linalg.eigvalsh(found(*given)[-1])
+    bends = np.linalg.eigvalsh(matrices(*arguments)[-1])
     assert np.sum(bends < 1e-9 * bends[-1]) == 6
 
 
@@ -64,12 +64,12 @@ def test_a_cantilever_in_linear_statics(name, element, shared_data):
     case = cases(shared_data)[name]
     family = body(case, element)
     change = linear(family, jnp.asarray(case.get("gravity", (0.0, 0.0, 0.0))))
-    moved = displacement(family, (1, 0, 0), change)
+    tip = displacement(family, (1, 0, 0), change)
     expected = case["expected"] if "expected" in case else case["expected_timoshenko"]
-    along = "xyz".index(case["quantity"].split()[1])
+    axis = "xyz".index(case["quantity"].split()[1])
     limit = case.get("tolerance_abs") or case["tolerance_percent"] / 100 * abs(expected)
-    assert abs(moved[along] - expected) < limit
-    aside = np.linalg.norm(np.delete(moved, along)) / np.abs(moved[along])
+    assert abs(tip[axis] - expected) < limit
+    aside = np.linalg.norm(np.delete(tip, axis)) / np.abs(tip[axis])
     assert np.degrees(np.arctan(aside)) < case.get("off_axis_angle_tol_deg", 1e-3)
 
 
@@ -84,8 +84,8 @@ NONLINEAR = [
 ]
 
 
-@pytest.mark.parametrize(("name", "element", "along"), NONLINEAR)
-def test_a_body_that_bends_far(name, element, along, shared_data):
+@pytest.mark.parametrize(("name", "element", "axis"), NONLINEAR)
+def test_a_body_that_bends_far(name, element, axis, shared_data):
     case = cases(shared_data)[name]
     builder = ModelBuilder(gravity=case.get("gravity", (0, 0, 0)))
     family = body(case, element)
@@ -94,10 +94,10 @@ def test_a_body_that_bends_far(name, element, along, shared_data):
     rest = equilibrium(model, state)
     assert rest.status == Status.CONVERGED
     change = rest.state.families[0].q - state.families[0].q
-    moved = displacement(family, (1, 1, 0) if "plate" in name else (1, 0, 0), change)
+    tip = displacement(family, (1, 1, 0) if "plate" in name else (1, 0, 0), change)
     if "thick" in name:
         # The reference has been recomputed to 8.0916232e-4; its own tip_x lies 6e-4 off.
-        np.testing.assert_allclose(moved[1], case["expected_tip_y"], rtol=case["tolerance_rel"])
-        np.testing.assert_allclose(moved[0], -1.9454e-7, rtol=1e-4)
+        np.testing.assert_allclose(tip[1], case["expected_tip_y"], rtol=case["tolerance_rel"])
+        np.testing.assert_allclose(tip[0], -1.9454e-7, rtol=1e-4)
     else:
-        assert abs(moved[along] / case["expected"] - 1) < case["tolerance_percent"] / 100
+        assert abs(tip[axis] / case["expected"] - 1) < case["tolerance_percent"] / 100

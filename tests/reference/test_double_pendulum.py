@@ -1,4 +1,4 @@
-"""A double pendulum in the plane, against an integration to 1e-11."""
+"""Test a double pendulum in the plane against an integration to 1e-11."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from jaxccp.model import Model, Revolute
 from jaxccp.scene import ModelBuilder
-from tests.reference.runs import ONE_STEPPER, Samples, check_order, extrapolated, rms, sampled
+from tests.reference.runs import FIRST_STEPPER, Samples, check_order, extrapolated, rms, sampled
 
 FINEST, EVERY = 2e-4, 2
 """Step length of the record's own test [s]; every second row of the record is compared."""
@@ -21,7 +21,7 @@ class Run:
     samples: Samples
 
 
-@pytest.fixture(scope="module", params=ONE_STEPPER)
+@pytest.fixture(scope="module", params=FIRST_STEPPER)
 def run(request: pytest.FixtureRequest, shared_data: Path, optimised: None) -> Run:
     record = dict(np.load(shared_data / "multibody" / "physics" / "double_pendulum.npz"))
     assert not record["angles0"].any() and not record["rates0"].any()
@@ -40,13 +40,13 @@ def run(request: pytest.FixtureRequest, shared_data: Path, optimised: None) -> R
 
 
 def test_second_bar(run: Run) -> None:
-    found = run.samples.body(run.model, "bar1")
+    states = run.samples.body(run.model, "bar1")
     for key, allowed in (("pos", 1e-6), ("vel", 1e-5)):
         reference = run.record[f"com2_{key}"][::EVERY][1:]
-        values = found[key][..., :2]
+        values = states[key][..., :2]
         assert rms(values[-1] - reference) < run.record["tol_state_rms"]
         assert rms(extrapolated(values) - reference) < allowed
-        np.testing.assert_allclose(found[key][..., 2], 0, atol=1e-12)
+        np.testing.assert_allclose(states[key][..., 2], 0, atol=1e-12)
 
 
 def test_order(run: Run) -> None:
@@ -54,7 +54,7 @@ def test_order(run: Run) -> None:
 
 
 def test_energy(run: Run) -> None:
-    """It starts with none, and what is won or lost is first order in h."""
+    """Energy, which is zero at the start, changes by an error of first order in h."""
     energy = np.asarray(run.samples.energy)
     np.testing.assert_allclose(extrapolated(energy), 0, atol=1e-5)
     check_order(energy[..., None])

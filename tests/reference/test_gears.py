@@ -1,4 +1,4 @@
-"""Shafts and gears in equilibrium and under a torque, against analytic mechanics."""
+"""Test shafts and gears in equilibrium and under a torque against analytic mechanics."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,7 @@ import pytest
 from jaxccp.dynamics import rollout
 from jaxccp.model import Coupling, Model, Revolute, State, TendonPath, gear, joint_motion, motor
 from jaxccp.scene import ModelBuilder, add_shaft
-from tests.reference.runs import ONE_STEPPER
+from tests.reference.runs import FIRST_STEPPER
 
 STEPS, H = 500, 1e-3
 
@@ -25,7 +25,7 @@ def expected(shared_data: Path) -> dict:
 
 @pytest.fixture(scope="module")
 def scene(expected: dict) -> tuple[Model, State, jax.Array]:
-    """Side by side: the pair of shafts; shafts with rigid and with compliant teeth; two wheels."""
+    """Return pairs of shafts, with rigid and with compliant teeth, and two wheels, side by side."""
     pair, gears = expected["shaft_pair"], expected["gears"]
     builder = ModelBuilder(gravity=gears["gravity"])
     add_shaft(builder, pair["inertia"][0], "shaft1")
@@ -39,8 +39,11 @@ def scene(expected: dict) -> tuple[Model, State, jax.Array]:
         add_shaft(builder, shafts["inertia_b"], f"{teeth} b")
         builder.add_tendon(Coupling({f"{teeth} a": 1.0}, length=0.0), f"{teeth} hold")
     builder.add_tendon(gear("rigid b", "rigid a", shafts["transmission_ratio"]), "rigid teeth")
-    along = np.cos(alpha) * np.cos(beta)
-    slip = {"compliant a": gears["radius_a"] * along, "compliant b": gears["radius_b"] * along}
+    direction = np.cos(alpha) * np.cos(beta)
+    slip = {
+        "compliant a": gears["radius_a"] * direction,
+        "compliant b": gears["radius_b"] * direction,
+    }
     springy = Coupling(
         slip, stiffness=compliant["tooth_stiffness"], damping=compliant["tooth_damping"]
     )
@@ -52,7 +55,7 @@ def scene(expected: dict) -> tuple[Model, State, jax.Array]:
     wheel_b = builder.add_body(1.0, (shafts["inertia_b"],) * 3, centre_b)
     builder.add_joint(Revolute(), 0, wheel_b, centre_b, name="bearing")
     pitch = centre_a + gears["radius_a"] * np.array([1, 0, 0])
-    normal = np.array([np.sin(alpha), along, np.cos(alpha) * np.sin(beta)])
+    normal = np.array([np.sin(alpha), direction, np.cos(alpha) * np.sin(beta)])
     ends = [(wheel_a, pitch - normal - centre_a), (wheel_b, pitch + normal - centre_b)]
     builder.add_tendon(TendonPath(ends, length=2.0), "teeth")
 
@@ -66,7 +69,7 @@ def scene(expected: dict) -> tuple[Model, State, jax.Array]:
 
 
 class Run:
-    """What every axis and tendon did."""
+    """A run, with the motion of every axis and the force of every tendon at its end."""
 
     def __init__(self, scene: tuple[Model, State, jax.Array], stepper: Any) -> None:
         self.model, state, controls = scene
@@ -84,7 +87,7 @@ class Run:
         return float(self.path.report.tendon_forces[-1, index])
 
 
-@pytest.fixture(scope="module", params=ONE_STEPPER)
+@pytest.fixture(scope="module", params=FIRST_STEPPER)
 def run(request: pytest.FixtureRequest, scene: tuple[Model, State, jax.Array]) -> Run:
     return Run(scene, request.param)
 
@@ -104,35 +107,40 @@ def test_pair_of_shafts(run: Run, expected: dict) -> None:
 
 def test_force_between_geared_shafts(run: Run, expected: dict) -> None:
     gears = expected["gears"]
-    wanted = gears["shaft_model"]
+    expected_shafts = gears["shaft_model"]
     tangential = -run.force("rigid teeth") / gears["radius_b"]
     assert tangential == pytest.approx(
-        wanted["expected_tangential_force"], abs=wanted["tolerance_abs_rigid"]
+        expected_shafts["expected_tangential_force"], abs=expected_shafts["tolerance_abs_rigid"]
     )
-    held = -wanted["transmission_ratio"] * run.force("rigid teeth")
-    assert run.force("rigid hold") == pytest.approx(-held, abs=wanted["tolerance_abs_rigid"])
+    torque = -expected_shafts["transmission_ratio"] * run.force("rigid teeth")
+    assert run.force("rigid hold") == pytest.approx(
+        -torque, abs=expected_shafts["tolerance_abs_rigid"]
+    )
 
 
 def test_compliant_teeth(run: Run, expected: dict) -> None:
     gears = expected["gears"]
-    wanted, shafts = gears["compliant"], gears["shaft_model"]
+    expected_teeth, shafts = gears["compliant"], gears["shaft_model"]
     angle = run.axis("compliant b")[0]
     assert np.degrees(angle) == pytest.approx(
-        wanted["expected_angle_b_deg"], abs=wanted["tolerance_deg"]
+        expected_teeth["expected_angle_b_deg"], abs=expected_teeth["tolerance_deg"]
     )
     slip = angle * gears["radius_b"]
-    assert slip == pytest.approx(wanted["expected_tangential_deformation"], rel=1e-4)
-    along = np.cos(gears["pressure_angle_rad"]) * np.cos(gears["helix_angle_rad"])
-    assert -run.force("compliant teeth") * along == pytest.approx(
+    assert slip == pytest.approx(expected_teeth["expected_tangential_deformation"], rel=1e-4)
+    cosine = np.cos(gears["pressure_angle_rad"]) * np.cos(gears["helix_angle_rad"])
+    assert -run.force("compliant teeth") * cosine == pytest.approx(
         shafts["expected_tangential_force"], abs=shafts["tolerance_abs_compliant"]
     )
 
 
 def test_reaction_of_the_bearing_on_the_ground(run: Run, expected: dict) -> None:
-    wanted = expected["gears"]["expected_bearing_reaction_on_ground"]
+    expected_force = expected["gears"]["expected_bearing_reaction_on_ground"]
     index = run.model.topology.linkage.joint("bearing")
-    found = -np.asarray(run.path.report.reactions)[-1, index, :3]
+    reaction = -np.asarray(run.path.report.reactions)[-1, index, :3]
     keys = ("radial_x", "tangential_y", "axial_z")
     np.testing.assert_allclose(
-        found, [wanted[key] for key in keys], rtol=0, atol=wanted["tolerance_abs"]
+        reaction,
+        [expected_force[key] for key in keys],
+        rtol=0,
+        atol=expected_force["tolerance_abs"],
     )

@@ -1,5 +1,7 @@
-"""A slider on an inclined guide with a spring and damper to a point beside it, against an
-integration by DOP853."""
+"""Test a slider on an inclined guide against an integration by DOP853.
+
+A spring and damper go to a point beside the guide.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 
 from jaxccp.model import Model, Prismatic, TendonPath
 from jaxccp.scene import ModelBuilder
-from tests.reference.runs import ONE_STEPPER, Samples, check_order, extrapolated, rms, sampled
+from tests.reference.runs import FIRST_STEPPER, Samples, check_order, extrapolated, rms, sampled
 
 COARSEST, EVERY = 2e-3, 5
 """Step length [s], and how many rows of the record are between those compared."""
@@ -26,7 +28,7 @@ class Run:
         return self.samples.body(self.model, "slider")
 
 
-@pytest.fixture(scope="module", params=ONE_STEPPER)
+@pytest.fixture(scope="module", params=FIRST_STEPPER)
 def run(request: pytest.FixtureRequest, shared_data: Path) -> Run:
     record = dict(np.load(shared_data / "multibody" / "physics" / "prismatic_spring.npz"))
     builder = ModelBuilder(gravity=record["gravity"])
@@ -54,14 +56,14 @@ def test_motion(run: Run) -> None:
 
 
 def test_force_of_the_spring(run: Run) -> None:
-    """By its law, along the record's own path."""
+    """The spring's force is that of its law along the record's own path."""
     place, rate = run.record["pos"], run.record["slide_rate"][:, None] * run.record["joint_axis"]
     length = np.linalg.norm(place, axis=1)
     speed = np.sum(place * rate, axis=1) / length
     stretch = length - run.record["spring_free_length"]
     force = -run.record["spring_k"] * stretch - run.record["spring_c"] * speed
-    found = extrapolated(np.asarray(run.samples.tendon_forces)[..., 0])
-    assert rms((found - force[::EVERY][1:])[:, None]) < 1e-4
+    sampled_force = extrapolated(np.asarray(run.samples.tendon_forces)[..., 0])
+    assert rms((sampled_force - force[::EVERY][1:])[:, None]) < 1e-4
 
 
 def test_joint_stays_closed(run: Run) -> None:

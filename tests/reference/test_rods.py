@@ -1,5 +1,8 @@
-"""Rods without mass, against ADAMS: spherical at both ends (a distance joint), and revolute on the
-ground (a revolute–spherical joint)."""
+"""Test rods without mass against ADAMS.
+
+They are spherical at both ends (a distance joint), or revolute on the ground (a revolute–spherical
+joint).
+"""
 
 from pathlib import Path
 
@@ -14,7 +17,10 @@ from tests.reference.runs import STEPPERS, rms
 DISTANCE, REVOLUTE = ("Distance_Case01", "Distance_Case02"), "RevSpherical_Case01"
 CASES = (*DISTANCE, REVOLUTE)
 SECONDS = 0.8
-"""Of the five: the bodies whip round their rods, and errors grow some times with each turn."""
+"""Compared part of the record's five seconds [s].
+
+The bodies whip round their rods, and errors grow several times with each turn.
+"""
 FINEST = 5e-5
 
 
@@ -34,11 +40,11 @@ def runs(request: pytest.FixtureRequest, shared_data: Path, optimised: None) -> 
 
 
 def pull(runs: Runs, name: str) -> np.ndarray:
-    """Force of the rod on the body."""
+    """Return the force of the rod on the body [N]."""
     case = runs.cases[name]
-    along = runs.body_point(name, case["point_body"]) - case["point_ground"]
-    along = along / np.linalg.norm(along, axis=-1, keepdims=True)
-    return runs.tendon_forces[name][..., None] * along
+    axis = runs.body_point(name, case["point_body"]) - case["point_ground"]
+    axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
+    return runs.tendon_forces[name][..., None] * axis
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,5 +1,7 @@
-"""Bodies of elements with enhanced strains against records of their motion; the whole records are
-in experiments/flexible."""
+"""Test bodies of elements with enhanced strains against the first steps of records of their motion.
+
+The whole records are in experiments/flexible.
+"""
 
 import numpy as np
 import pytest
@@ -23,8 +25,8 @@ def test_the_first_steps_of_a_record(name: str, shared_data) -> None:
     data = np.load(shared_data / f"multibody/fea/{name}.npz")
     family = record.family(data)
     q = stepped(family, data["gravity"], 1e-3, steps, float(data["hht_alpha"]))
-    known = data[record.key].reshape(len(data["time"]), -1)[:steps]
-    for at, row in zip(q, known, strict=True):
+    recorded = data[record.key].reshape(len(data["time"]), -1)[:steps]
+    for at, row in zip(q, recorded, strict=True):
         place = family.coordinates(at)[family.layout.frames[-1]]
         np.testing.assert_allclose(place[np.array(record.axes)], row, atol=limit)
-    assert np.ptp(known) > 1e-4
+    assert np.ptp(recorded) > 1e-4

@@ -1,5 +1,7 @@
-"""Springs and dampers between two points and about a hinge, against ADAMS: linear ones, and force
-laws of the user's."""
+"""Test springs and dampers between two points and about a hinge against ADAMS.
+
+Some are linear, some have force laws of the user's.
+"""
 
 from pathlib import Path
 
@@ -55,9 +57,9 @@ def test_motion(runs: Runs, name: str) -> None:
 @pytest.mark.parametrize("name", [LINEAR, *LAWS])
 def test_force_of_the_spring_on_the_ground(runs: Runs, name: str) -> None:
     case = runs.cases[name]
-    along = runs.body_point(name, case["point_body"]) - case["point_ground"]
-    along = along / np.linalg.norm(along, axis=-1, keepdims=True)
-    check_force(runs, name, -runs.tendon_forces[name][..., None] * along, "rforce")
+    axis = runs.body_point(name, case["point_body"]) - case["point_ground"]
+    axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
+    check_force(runs, name, -runs.tendon_forces[name][..., None] * axis, "rforce")
     assert not case["rtorque"].any()
 
 

@@ -1,4 +1,4 @@
-"""Everything unphysical is refused by name; what is accepted arrives in the model."""
+"""Test that the builder refuses what is unphysical by name, and passes on what it accepts."""
 
 from collections.abc import Callable
 
@@ -26,8 +26,8 @@ FLAT = np.array([[0, 0, 1.0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0.3, 0.2, 1]])
 
 
 def body(**changes) -> Callable[[], object]:
-    given = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0), "name": "ball", **changes}
-    return lambda: ModelBuilder().add_body(**given)
+    arguments = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0), "name": "ball", **changes}
+    return lambda: ModelBuilder().add_body(**arguments)
 
 
 def built(**settings) -> Callable[[], object]:
@@ -181,7 +181,8 @@ def test_what_is_given_arrives() -> None:
 
 
 def test_filters_decide_which_shapes_may_touch() -> None:
-    """Pairs: not of one body, not of two fixed ones, not excluded, and by group and mask."""
+    """Pairs are not of one body nor of two fixed ones, not excluded, and allowed by group and
+    mask."""
     builder = ModelBuilder()
     wall = builder.add_fixed(name="wall")
     builder.add_shape(0, Plane())  # 0

@@ -1,4 +1,4 @@
-"""Cables, beams and shells of the builder: where they are, and what is refused."""
+"""Test cables, beams and shells of the builder: their places, and what is refused."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,15 +28,15 @@ def family(builder: ModelBuilder) -> NodalFamily:
 
 @pytest.mark.parametrize("element", ["beam_3243", "beam_3333"])
 def test_a_beam_is_placed_turned_and_held(element):
-    """It reaches 0.3 m along the world's y axis, with no strain and the mass of its volume."""
-    builder, turn = ModelBuilder(), (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
-    pose: dict[str, Any] = {"position": (1, 2, 3), "quaternion": turn, "clamped": ["x0"]}
+    """The beam reaches 0.3 m along the world's y axis, unstrained, with the mass of its volume."""
+    builder, rotation = ModelBuilder(), (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
+    pose: dict[str, Any] = {"position": (1, 2, 3), "quaternion": rotation, "clamped": ["x0"]}
     nodes = builder.add_beam((0.3, 0.02, 0.01), 3, **SOLID, **pose, element=element, name="arm")
     model, state = builder.build()
     assert model.topology.bodies[nodes[0]] == "arm.0"
     np.testing.assert_allclose(state.position[nodes[0]], (1, 2, 3), atol=1e-12)
     np.testing.assert_allclose(state.position[nodes[-1]], (1, 2.3, 3), atol=1e-12)
-    np.testing.assert_allclose(np.abs(state.quaternion[nodes[1]] @ np.array(turn)), 1.0)
+    np.testing.assert_allclose(np.abs(state.quaternion[nodes[1]] @ np.array(rotation)), 1.0)
     made = family(builder)
     q = made.start().q
     assert made.elastic_energy(q) < 1e-12
@@ -114,6 +114,6 @@ def test_a_cable_that_cannot_be_is_refused(changes, message):
     ],
 )
 def test_a_shell_that_cannot_be_is_refused(changes, message):
-    given = {"size": (1.0, 0.1, 0.01), "elements": (2, 1), **SOLID, **changes}
+    arguments = {"size": (1.0, 0.1, 0.01), "elements": (2, 1), **SOLID, **changes}
     with pytest.raises(ValueError, match=message):
-        ModelBuilder().add_shell(**given, name="wing")
+        ModelBuilder().add_shell(**arguments, name="wing")

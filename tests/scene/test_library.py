@@ -1,4 +1,4 @@
-"""Every built-in scene, whatever is added to the registry: sound, seeded, in both precisions."""
+"""Test every built-in scene of the registry: sound, seeded, in both precisions."""
 
 import re
 
@@ -26,7 +26,7 @@ def copies(request: pytest.FixtureRequest) -> tuple[str, Model, State]:
 
 
 def test_starts_physically(copies: tuple[str, Model, State]) -> None:
-    """Nothing overlaps, contacts have room, orientations are unit."""
+    """Bodies do not overlap at the start, contacts have room, and quaternions have unit length."""
     _, model, states = copies
     contacts = jax.jit(jax.vmap(lambda state: detect(model, state)))(states)
     assert np.where(contacts.live, contacts.gap, 0.0).min(initial=0.0) > -1e-9
@@ -38,7 +38,7 @@ def test_starts_physically(copies: tuple[str, Model, State]) -> None:
 
 
 def test_key_decides(copies: tuple[str, Model, State]) -> None:
-    """Copies differ; one of them alone is the same again, model and all."""
+    """Copies differ, and each of them alone is the same again, model and all."""
     name, model, states = copies
     single, state = SCENES[name](jax.random.split(KEY, COPIES)[1])
     # Draws are of single precision, whose rounding is not the same in a batch.

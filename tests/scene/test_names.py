@@ -1,4 +1,7 @@
-"""Bodies, shapes, joints, axes by name wherever by index; misspelt ones get the one meant."""
+"""Test that names may stand for indices of bodies, shapes, joints and axes.
+
+Misspelt names are refused with the one that was meant.
+"""
 
 from collections.abc import Callable
 
@@ -22,7 +25,7 @@ def scene() -> ModelBuilder:
 
 
 def both(builder: ModelBuilder, named: bool) -> Model:
-    """The same model, told by name or by index."""
+    """Return a model that is built by names or by indices."""
     world, ball, crate = ("world", "ball", "crate") if named else (0, 1, 2)
     floor, sphere, knob = ("floor", "ball", "knob") if named else (0, 1, 3)
     builder.add_shape(ball, Box((0.1, 0.1, 0.1)))
@@ -36,17 +39,19 @@ def both(builder: ModelBuilder, named: bool) -> Model:
 
 
 def test_by_name_as_by_index() -> None:
-    one, other = (both(scene(), named) for named in (True, False))
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+    by_name, by_index = (both(scene(), named) for named in (True, False))
+    for a, b in zip(jax.tree.leaves(by_name), jax.tree.leaves(by_index), strict=True):
         np.testing.assert_array_equal(a, b)
-    for a, b in zip(one.topology.pairs, other.topology.pairs, strict=True):
+    for a, b in zip(by_name.topology.pairs, by_index.topology.pairs, strict=True):
         for field in ("first", "second", "pair_friction"):
             np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
-    a, b = (model.topology.linkage.routing.bodies for model in (one, other))
+    a, b = (model.topology.linkage.routing.bodies for model in (by_name, by_index))
     np.testing.assert_array_equal(a, b)
-    assert list(one.topology.linkage.actuated) == list(other.topology.linkage.actuated) == [0]
-    assert one.topology.shape_names == ("floor", "ball", "crate", "knob", "shape4")
-    assert one.topology.shape("knob") == 3 and one.topology.linkage.joint("hinge") == 0
+    assert (
+        list(by_name.topology.linkage.actuated) == list(by_index.topology.linkage.actuated) == [0]
+    )
+    assert by_name.topology.shape_names == ("floor", "ball", "crate", "knob", "shape4")
+    assert by_name.topology.shape("knob") == 3 and by_name.topology.linkage.joint("hinge") == 0
 
 
 def test_collide_only_by_name() -> None:
@@ -80,11 +85,11 @@ MISSPELT: dict[str, tuple[Callable[[ModelBuilder], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("ask", "says"), MISSPELT.values(), ids=MISSPELT)
-def test_misspelt(ask: Callable[[ModelBuilder], object], says: str) -> None:
+@pytest.mark.parametrize(("ask", "message"), MISSPELT.values(), ids=MISSPELT)
+def test_misspelt(ask: Callable[[ModelBuilder], object], message: str) -> None:
     builder = scene()
     builder.add_joint(HINGE, 0, 2, name="hinge")
-    what, _, meant = says.partition(".*")
+    what, _, meant = message.partition(".*")
     with pytest.raises(
         ValueError, match=rf"there is no {what}; there are .*did you mean {meant}\?"
     ):

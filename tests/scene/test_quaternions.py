@@ -1,4 +1,4 @@
-"""Angles, rotation vectors and matrices in a quaternion's place are told what to do."""
+"""Test that angles, rotation vectors and matrices as a quaternion are refused with advice."""
 
 import numpy as np
 import pytest
@@ -32,8 +32,8 @@ def test_remedy(take) -> None:
 def test_remedy_is_right() -> None:
     """A quarter turn about x is (cos 45°, sin 45°, 0, 0)."""
     builder = ModelBuilder()
-    given = Rotation.from_euler("xyz", (np.pi / 2, 0, 0)).as_quat(scalar_first=True)
-    body = builder.add_body(1.0, (1, 1, 1), quaternion=given)
+    rotation = Rotation.from_euler("xyz", (np.pi / 2, 0, 0)).as_quat(scalar_first=True)
+    body = builder.add_body(1.0, (1, 1, 1), quaternion=rotation)
     np.testing.assert_allclose(
         builder.build()[1].quaternion[body], (np.sqrt(0.5), np.sqrt(0.5), 0, 0), atol=1e-12
     )

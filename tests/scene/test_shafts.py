@@ -1,4 +1,4 @@
-"""Shafts: what they turn like and what is refused."""
+"""Test shafts: the inertia with which they rotate, and what is refused."""
 
 import jax
 import numpy as np
@@ -13,7 +13,10 @@ DRIVER, DRIVEN = 0.4, 0.05
 
 
 def test_gear_engages_shafts_that_turn() -> None:
-    """In one step: what is left is their momentum along the only direction they can turn in."""
+    """A gear engages rotating shafts in one step.
+
+    What remains is their momentum along the only direction in which they can rotate.
+    """
     builder = ModelBuilder()
     hinge = Revolute((1, 2, 2), damping=0.0)
     body = add_shaft(builder, DRIVER, "driver", hinge, (1, 0, 0), rate=RATE)

@@ -1,4 +1,4 @@
-"""Smooth surfaces in the builder: what is refused, and which contacts are smooth."""
+"""Test smooth surfaces in the builder: what is refused, and which contacts are smooth."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Soft solids in the builder: where they are, how they move, and what is refused."""
+"""Test soft solids in the builder: their places and motion, and what is refused."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ NUMBERS: dict[str, Any] = {"young": 1e5, "poisson": 0.4, "density": 1e3}
 def test_a_solid_stands_and_moves_as_it_is_told():
     builder = ModelBuilder()
     builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0)
-    turned = np.sqrt([0.5, 0, 0, 0.5])
+    rotation = np.sqrt([0.5, 0, 0, 0.5])
     frames = builder.add_soft_solid(
         *MESH,
         **NUMBERS,
         position=(1, 2, 3),
-        quaternion=turned,
+        quaternion=rotation,
         velocity=(0.1, 0.2, 0.3),
         angular_velocity=(0, 0, 2),
         fixed=[0],
@@ -56,6 +56,6 @@ def test_a_solid_stands_and_moves_as_it_is_told():
     ],
 )
 def test_what_is_wrong_is_named(change, message):
-    given = {"points": MESH[0], "tetrahedra": MESH[1], "name": "jelly"} | NUMBERS | change
+    arguments = {"points": MESH[0], "tetrahedra": MESH[1], "name": "jelly"} | NUMBERS | change
     with pytest.raises(ValueError, match=f"^soft solid 'jelly': .*{message}"):
-        ModelBuilder().add_soft_solid(**given)
+        ModelBuilder().add_soft_solid(**arguments)

@@ -1,4 +1,4 @@
-"""Sensors of models made by the builder, against mechanics by hand."""
+"""Test sensors of models made by the builder against mechanics by hand."""
 
 from dataclasses import replace
 from functools import cache
@@ -37,8 +37,7 @@ TILT = np.array([np.cos(np.pi / 4), np.sin(np.pi / 4), 0.0, 0.0])
 
 @cache
 def bench() -> tuple[Model, State]:
-    """A box that rests on a floor, two weights hung below each other, a beam built into the
-    world."""
+    """Return a box that rests on a floor, two weights in a chain, and a beam fixed to the world."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     builder.add_solid(Box((0.1, 0.1, 0.1)), 2.0, position=(0, 0, 0.1), name="box")
@@ -53,8 +52,11 @@ def bench() -> tuple[Model, State]:
 
 
 def test_forces_at_rest() -> None:
-    """Weights: of the box on the floor, of what hangs below each joint; the beam's torque is its
-    weight times 0.3 m, about the world's −y axis, in the joint's frame its z axis."""
+    """Sensors at rest show the weights of the box, of what hangs below each joint, and the beam's.
+
+    The beam's torque is its weight times 0.3 m, about the world's −y axis, in the joint's frame its
+    z axis.
+    """
     model, state = bench()
     about = {
         "imu": Sensor("accelerometer", "imu"),
@@ -75,11 +77,11 @@ def test_forces_at_rest() -> None:
     @jax.jit
     def shown(before: State) -> tuple[dict[str, jax.Array], StepReport]:
         after, report = stepper.step(model, before)
-        moved = mean_acceleration(before, after)
-        return sensors.values(model, after, acceleration=moved, report=report), report
+        acceleration = mean_acceleration(before, after)
+        return sensors.values(model, after, acceleration=acceleration, report=report), report
 
-    found, report = shown(state)
-    wanted = {
+    actual, report = shown(state)
+    expected = {
         "imu": [0, G, 0],
         "still": [0, 0, G],
         "touch": [2 * G],
@@ -92,16 +94,19 @@ def test_forces_at_rest() -> None:
         "moment": [0, 0, 0.3 * 4 * G],
         "capped": [10],
     }
-    assert found.keys() == wanted.keys() == about.keys()
-    for name, values in wanted.items():
-        np.testing.assert_allclose(found[name], values, atol=1e-7, err_msg=name)
+    assert actual.keys() == expected.keys() == about.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(actual[name], values, atol=1e-7, err_msg=name)
     assert not sensors.values(model, state)
     with pytest.raises(ValueError, match="contact_data=True"):
         sensors.values(model, state, report=replace(report, contact_data=None))
 
 
 def test_motion_of_sites() -> None:
-    """A body that flies and spins: v + ω × r, and ω × (ω × r), which a free fall's sensor feels."""
+    """Sites of a body that flies and spins move at v + ω × r, and accelerate by ω × (ω × r).
+
+    That is what an accelerometer measures in free fall.
+    """
     builder = ModelBuilder()
     spin, arm = np.array([0.3, -2.0, 1.0]), np.array([0.2, 0.1, -0.4])
     velocity = np.array([1.0, 2.0, 3.0])
@@ -135,12 +140,12 @@ def test_motion_of_sites() -> None:
     def shown(model: Model, state: State) -> dict[str, jax.Array]:
         return sensors.values(model, state, acceleration=accelerations(model, state).body)
 
-    found = shown(model, state)
+    actual = shown(model, state)
     back = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
     """From the world's axes into the body's: its y is up, its z is the world's −y."""
     reach = back.T @ arm
     speed = velocity + np.cross(spin, reach)
-    wanted = {
+    expected = {
         "place": np.array([0, 0, 5]) + reach,
         "seen": np.array([-1, 0, 5]) + reach,
         "facing": TILT,
@@ -158,19 +163,21 @@ def test_motion_of_sites() -> None:
         "energy": [0.5 * (2 * 14 + 0.2 * spin @ spin + 9)],
         "height": [2 * G * 5],
     }
-    assert wanted.keys() == found.keys()
-    for name, values in wanted.items():
-        np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
+    assert expected.keys() == actual.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(actual[name], values, atol=1e-12, err_msg=name)
 
-    def moved(position: jax.Array) -> jax.Array:
+    def measured(position: jax.Array) -> jax.Array:
         sites = replace(model.sites, position=model.sites.position.at[site].set(position))
         return sensors.values(replace(model, sites=sites), state)["place"]
 
-    np.testing.assert_allclose(jax.jit(jax.jacobian(moved))(jnp.asarray(arm)), back.T, atol=1e-12)
+    np.testing.assert_allclose(
+        jax.jit(jax.jacobian(measured))(jnp.asarray(arm)), back.T, atol=1e-12
+    )
 
 
 def test_joints_and_actuators() -> None:
-    """Coordinates as they were set, the subtree of what hangs on a joint, a motor's force."""
+    """Sensors show coordinates as they were set, the subtree below a joint, and a motor's force."""
     builder = ModelBuilder()
     for name, x in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
         builder.add_body(1.0, (0.1, 0.1, 0.1), (x, 0, 0), name=name)
@@ -193,18 +200,18 @@ def test_joints_and_actuators() -> None:
             "last": Sensor("subtreecom", "b"),
         },
     )
-    found = jax.jit(sensors.values)(model, state, jnp.array([2.0]))
+    actual = jax.jit(sensors.values)(model, state, jnp.array([2.0]))
     motion = jax.jit(joint_motion)(model, state)
     np.testing.assert_allclose(motion.coordinate, coordinate, atol=1e-12)
-    np.testing.assert_allclose(found["angle"], [0.4], atol=1e-12)
-    np.testing.assert_allclose(found["rate"], [0.5], atol=1e-12)
-    np.testing.assert_allclose(found["turned"], [np.sqrt(0.5), 0, np.sqrt(0.5), 0], atol=1e-12)
-    np.testing.assert_allclose(found["turning"], motion.rate[1:], atol=1e-12)
-    np.testing.assert_allclose(found["force"], [2.0], atol=1e-12)
-    np.testing.assert_allclose(found["travel"], [1.2], atol=1e-12)
+    np.testing.assert_allclose(actual["angle"], [0.4], atol=1e-12)
+    np.testing.assert_allclose(actual["rate"], [0.5], atol=1e-12)
+    np.testing.assert_allclose(actual["turned"], [np.sqrt(0.5), 0, np.sqrt(0.5), 0], atol=1e-12)
+    np.testing.assert_allclose(actual["turning"], motion.rate[1:], atol=1e-12)
+    np.testing.assert_allclose(actual["force"], [2.0], atol=1e-12)
+    np.testing.assert_allclose(actual["travel"], [1.2], atol=1e-12)
     a, b = np.asarray(state.position)[[1, 2]]
-    np.testing.assert_allclose(found["both"], (a + b) / 2, atol=1e-12)
-    np.testing.assert_allclose(found["last"], b, atol=1e-12)
+    np.testing.assert_allclose(actual["both"], (a + b) / 2, atol=1e-12)
+    np.testing.assert_allclose(actual["last"], b, atol=1e-12)
 
 
 @pytest.mark.parametrize(

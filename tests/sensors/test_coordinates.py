@@ -1,4 +1,4 @@
-"""Coordinates of models made by the builder, against MuJoCo's kinematics of the same mechanism."""
+"""Test coordinates of models made by the builder against MuJoCo's kinematics."""
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +41,10 @@ MECHANISM = """
 
 
 def mechanism() -> tuple[Model, State]:
-    """The same; joints are added in another order, the crane's from the child to the parent."""
+    """Return the mechanism of MuJoCo's model, built by the builder.
+
+    Joints are added in another order, the crane's from the child to the parent.
+    """
     builder = ModelBuilder()
     builder.add_body(2.0, (0.1, 0.2, 0.3), (0.5, 0, 0), name="arm")
     builder.add_body(1.0, (0.2, 0.1, 0.2), (1.2, 0, 0), name="wrist")
@@ -66,21 +69,25 @@ def test_coordinates_are_those_of_mujoco() -> None:
     assert (layout.places.nq, layout.places.nv, layout.places.nu) == (m.nq, m.nv, 1)
 
     @jax.jit
-    def found(qpos: jax.Array, qvel: jax.Array) -> tuple[State, jax.Array, jax.Array, jax.Array]:
+    def kinematics(
+        qpos: jax.Array, qvel: jax.Array
+    ) -> tuple[State, jax.Array, jax.Array, jax.Array]:
         state = layout.state(model, start, qpos, qvel)
         qacc = layout.acceleration(state, accelerations(model, state))
         return state, *layout.coordinates(model, state), qacc
 
-    state, qpos, qvel, qacc = found(jnp.asarray(data.qpos), jnp.asarray(data.qvel))
+    state, qpos, qvel, qacc = kinematics(jnp.asarray(data.qpos), jnp.asarray(data.qvel))
     np.testing.assert_allclose(state.position, data.xipos, atol=1e-12)
     for body in range(1, m.nbody):
         velocity = np.zeros(6)
         mujoco.mj_objectVelocity(m, data, mujoco.mjtObj.mjOBJ_BODY, body, velocity, 0)
         np.testing.assert_allclose(state.twist[body], np.roll(velocity, 3), atol=1e-12)
-    turned = data.qpos.copy()
+    coordinates = data.qpos.copy()
     for at in (1, 8):  # q and −q are one rotation
-        turned[at : at + 4] *= np.sign(turned[at : at + 4] @ np.asarray(qpos[at : at + 4]))
-    np.testing.assert_allclose(qpos, turned, atol=1e-12)
+        coordinates[at : at + 4] *= np.sign(
+            coordinates[at : at + 4] @ np.asarray(qpos[at : at + 4])
+        )
+    np.testing.assert_allclose(qpos, coordinates, atol=1e-12)
     np.testing.assert_allclose(qvel, data.qvel, atol=1e-12)
     np.testing.assert_allclose(qacc, data.qacc, atol=1e-10)
 

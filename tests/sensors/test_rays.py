@@ -1,4 +1,4 @@
-"""Rays against shapes, as MuJoCo has them, and their derivatives."""
+"""Test rays against shapes, as MuJoCo has them, and their derivatives."""
 
 from dataclasses import replace
 
@@ -38,51 +38,58 @@ SOLIDS: dict[str, tuple[Shape, int, list[float]]] = {
     "convex": (ConvexMesh(CORNERS), 6, [0.1, 0.2, 0.3]),
     "plane": (Plane(), 0, [0, 0, 0]),
 }
-"""Each with the number of MuJoCo's shape and its size."""
+"""Shapes, each with the number of MuJoCo's shape and its size."""
 
 
-def lengths(shape: Shape, facing: np.ndarray, origin: np.ndarray, way: np.ndarray) -> np.ndarray:
+def lengths(
+    shape: Shape, orientation: np.ndarray, origin: np.ndarray, direction: np.ndarray
+) -> np.ndarray:
     builder = ModelBuilder()
     builder.add_body(1.0, np.eye(3))
-    builder.add_shape(0, shape, CENTRE, facing)
+    builder.add_shape(0, shape, CENTRE, orientation)
     model, state = builder.build()
-    seen = np.ones((len(origin), 1), bool)
-    return np.asarray(ray_lengths(model, state, jnp.asarray(origin), jnp.asarray(way), seen))
+    visible = np.ones((len(origin), 1), bool)
+    return np.asarray(
+        ray_lengths(model, state, jnp.asarray(origin), jnp.asarray(direction), visible)
+    )
 
 
 @pytest.mark.parametrize("kind", SOLIDS)
 def test_rays_meet_shapes_where_mujocos_do(kind: str) -> None:
-    """From outside and inside, many of them grazing or missing."""
+    """Rays from outside and inside, many of them grazing or missing, end where MuJoCo's do."""
     shape, number, size = SOLIDS[kind]
     rng = np.random.default_rng(3)
-    facing = rng.normal(size=4)
-    facing /= np.linalg.norm(facing)
+    orientation = rng.normal(size=4)
+    orientation /= np.linalg.norm(orientation)
     origin = CENTRE + 0.3 * rng.normal(size=(200, 3))
-    way = CENTRE - origin + 0.15 * rng.normal(size=(200, 3))
-    way /= np.linalg.norm(way, axis=1, keepdims=True)
-    turned = np.zeros(9)
-    mujoco.mju_quat2Mat(turned, facing)
-    args = (CENTRE, turned, np.array(size, float))
-    wanted = np.array(
-        [mujoco.mju_rayGeom(*args, *ray, number, None) for ray in zip(origin, way, strict=True)]
+    direction = CENTRE - origin + 0.15 * rng.normal(size=(200, 3))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, orientation)
+    args = (CENTRE, rotation, np.array(size, float))
+    expected = np.array(
+        [
+            mujoco.mju_rayGeom(*args, *ray, number, None)
+            for ray in zip(origin, direction, strict=True)
+        ]
     )
-    assert np.sum(wanted >= 0) > 20
-    found = lengths(shape, facing, origin, way)
-    np.testing.assert_allclose(found, np.where(wanted >= 0, wanted, np.inf), atol=1e-12)
+    assert np.sum(expected >= 0) > 20
+    actual = lengths(shape, orientation, origin, direction)
+    np.testing.assert_allclose(actual, np.where(expected >= 0, expected, np.inf), atol=1e-12)
 
 
 def test_rays_meet_the_surface_of_a_height_field() -> None:
-    """Bilinear between its points along the cells' edges, so that x y is met on a diagonal."""
+    """Rays from above end on a height field; those beside it and from below miss."""
     grid = np.linspace(-1.0, 1.0, 5)
     heights = 0.3 * grid + 0.5 * grid[:, None]
     shape = HeightField(heights[:, :4], (0.75, 1.0), 2.0)
     origin = CENTRE + np.array([[0.2, 0.3, 4.0], [-0.7, 0.9, 4.0], [0.8, 0.0, 4.0], [0, 0, -4.0]])
-    way = np.array([[0.0, 0, -1], [0.0, 0, -1], [0.0, 0, -1], [0, 0, 1.0]])
+    direction = np.array([[0.0, 0, -1], [0.0, 0, -1], [0.0, 0, -1], [0, 0, 1.0]])
     x, y = origin[:2, 0] - CENTRE[0] - 0.25, origin[:2, 1] - CENTRE[1]
-    found = lengths(shape, np.array([1.0, 0, 0, 0]), origin, way)
+    actual = lengths(shape, np.array([1.0, 0, 0, 0]), origin, direction)
     height = CENTRE[2] + 2.0 * (0.3 * x + 0.5 * y)
-    np.testing.assert_allclose(found[:2], origin[:2, 2] - height, atol=1e-12)
-    assert np.all(np.isinf(found[2:]))  # beside it, and from below
+    np.testing.assert_allclose(actual[:2], origin[:2, 2] - height, atol=1e-12)
+    assert np.all(np.isinf(actual[2:]))  # beside it, and from below
 
 
 def test_every_shape_can_be_met() -> None:
@@ -90,7 +97,7 @@ def test_every_shape_can_be_met() -> None:
 
 
 def test_a_range_finder_of_the_builder() -> None:
-    """It sees past its own body, and its derivative is finite where it sees nothing."""
+    """A range finder sees past its own body, and its derivative is finite where it sees nothing."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(0, 0, 2.0), name="box")
@@ -102,8 +109,8 @@ def test_a_range_finder_of_the_builder() -> None:
     )
 
     def shown(height: jax.Array) -> jax.Array:
-        moved = replace(state, position=state.position.at[2, 2].set(height))
-        values = sensors.values(model, moved)
+        raised = replace(state, position=state.position.at[2, 2].set(height))
+        values = sensors.values(model, raised)
         return jnp.concatenate([values["down"], values["up"]])
 
     value, slope = jax.jit(lambda z: jax.jvp(shown, (z,), (jnp.ones_like(z),)))(jnp.asarray(1.0))

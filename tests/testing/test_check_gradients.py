@@ -1,4 +1,5 @@
-"""The check of gradients: it agrees where derivatives are right, and finds those that are not."""
+"""Check the check of gradients: it agrees where derivatives are right, and finds those that are
+not."""
 
 import json
 from dataclasses import dataclass, replace
@@ -45,46 +46,47 @@ def sliding() -> GradientReport:
 
 
 def test_a_scene_of_the_matrix() -> None:
-    """The smallest; the others are in experiments/gradients."""
+    """The smallest scene passes the check; the others are in experiments/gradients."""
     scene = SCENES["jammed"]
     model, state, _ = scene.inputs()
-    found = check_gradients(model, state, EulerImplicitLinearized(H, "ncp"), steps=5)
-    assert set(scene.met) <= found.modes.keys()
-    assert found.passed and not found.unconverged, found.summary()
+    report = check_gradients(model, state, EulerImplicitLinearized(H, "ncp"), steps=5)
+    assert set(scene.met) <= report.modes.keys()
+    assert report.passed and not report.unconverged, report.summary()
 
 
 def test_a_ball_that_bounces() -> None:
-    """Fast enough to slip in the impact."""
+    """A ball that bounces, fast enough to slip in the impact, passes the check."""
     model, state = ball(z=0.115, velocity=(3.0, 0.1, -1.5), angular_velocity=(1, 2, 3))
-    found = check_gradients(model, state, STEPPER, steps=10)
-    assert found.passed and not found.unconverged, found.summary()
-    assert {"impact", "separation"} <= found.modes.keys()
-    told = {one.name: one.verdicts for one in found.inputs}
-    assert told["restitution"] == told["friction"] == {"agrees": 1, "no effect": 1}
+    report = check_gradients(model, state, STEPPER, steps=10)
+    assert report.passed and not report.unconverged, report.summary()
+    assert {"impact", "separation"} <= report.modes.keys()
+    verdicts = {entry.name: entry.verdicts for entry in report.inputs}
+    assert verdicts["restitution"] == verdicts["friction"] == {"agrees": 1, "no effect": 1}
 
 
 def test_a_ball_that_slides() -> None:
-    found = sliding()
-    assert found.passed and found.modes == {"slip": 10}
-    assert found.shapes == ("plane-sphere",)
-    told = {one.name: one.verdicts for one in found.inputs}
+    report = sliding()
+    assert report.passed and report.modes == {"slip": 10}
+    assert report.shapes == ("plane-sphere",)
+    verdicts = {entry.name: entry.verdicts for entry in report.inputs}
     # The inertia stays as it is: more friction spins the heavier ball up faster.
-    assert told["mass"] == {"agrees": 1}
+    assert verdicts["mass"] == {"agrees": 1}
     # Of the two surfaces the smaller coefficient counts.
-    assert told["friction"] == {"agrees": 1, "no effect": 1}
-    assert found.count("agrees") > 20 and not found.count("unresolved")
+    assert verdicts["friction"] == {"agrees": 1, "no effect": 1}
+    assert report.count("agrees") > 20 and not report.count("unresolved")
 
 
 def test_single_precision() -> None:
     model, state = ball(velocity=(1.5, 0.4, 0))
-    found = check_gradients(model, state, STEPPER, steps=10, precision=32)
-    assert found.passed and found.precision == 32
-    assert 1e-9 < found.error < 1e-2
+    report = check_gradients(model, state, STEPPER, steps=10, precision=32)
+    assert report.passed and report.precision == 32
+    assert 1e-9 < report.error < 1e-2
 
 
 @dataclass(frozen=True)
 class Crooked(EulerImplicitLinearized):
-    """Its values are right, but velocities along y have derivatives that are 1 % too large."""
+    """A stepper with right values whose velocities along y have derivatives that are 1 % too
+    large."""
 
     def advance(self, model, carry, force=None, control=None, *, h=None):
         carry, report = super().advance(model, carry, force, control, h=h)
@@ -97,24 +99,25 @@ class Crooked(EulerImplicitLinearized):
 
 def test_wrong_derivatives_are_found() -> None:
     crooked = Crooked(H, "ncp", solver="apgd")
-    found = check_gradients(
+    report = check_gradients(
         *ball(velocity=(1.5, 0.4, 0)), crooked, steps=10, inputs=("velocity", "gravity")
     )
-    assert not found.passed
-    wrong = {e.label for one in found.inputs for e in one.entries if e.verdict == "wrong"}
+    assert not report.passed
+    wrong = {e.label for part in report.inputs for e in part.entries if e.verdict == "wrong"}
     # A spin about the vertical does not move it aside, all else has a part in that.
     assert {"ball.y", "y", "z"} <= wrong and "ball.rz" not in wrong
-    assert 0.01 < found.error < 0.2
+    assert 0.01 < report.error < 0.2
 
 
 def test_a_kink_is_told_from_an_error() -> None:
-    """Weightless on the plane, at rest: pushed down it stays, lifted it flies."""
-    found = check_gradients(*ball(gravity=0.0), STEPPER, steps=10)
+    """A weightless ball at rest on the plane has a kink and no error: pushed down it stays, lifted
+    it flies."""
+    report = check_gradients(*ball(gravity=0.0), STEPPER, steps=10)
     kinks = {
-        (one.name, e.label) for one in found.inputs for e in one.entries if e.verdict == "kink"
+        (part.name, e.label) for part in report.inputs for e in part.entries if e.verdict == "kink"
     }
     assert ("velocity", "ball.z") in kinks
-    assert not found.count("non-finite"), "at a kink any finite derivative will do"
+    assert not report.count("non-finite"), "at a kink any finite derivative will do"
 
 
 def test_unknown_inputs_are_refused() -> None:
@@ -127,33 +130,35 @@ def test_inputs_change_what_they_say() -> None:
     setup = Setup.of(model, state)
     inputs = inputs_of(setup)
     random = np.random.default_rng(0)
-    for one in inputs.parts:
-        x = jnp.asarray(1e-3 * random.normal(size=one.count))
-        other = one.apply(setup, x)
+    for part in inputs.parts:
+        x = jnp.asarray(1e-3 * random.normal(size=part.count))
+        changed = part.apply(setup, x)
         assert not all(
             np.array_equal(a, b)
-            for a, b in zip(jax.tree.leaves(setup), jax.tree.leaves(other), strict=True)
-        ), one.name
+            for a, b in zip(jax.tree.leaves(setup), jax.tree.leaves(changed), strict=True)
+        ), part.name
     still = change_inputs(setup, inputs.parts, jnp.zeros(len(inputs.unit)))
     for name in ("position", "quaternion", "velocity", "angular_velocity", "joint_positions"):
-        found, expected = getattr(still.start(), name), getattr(state, name)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        value, expected = getattr(still.start(), name), getattr(state, name)
+        np.testing.assert_allclose(value, expected, atol=1e-12)
 
 
 def test_a_moved_centre_of_mass_moves_no_surface() -> None:
-    """The centre is shifted in the body, and the body's shape stays where it is in the world."""
+    """A change of the centre of mass shifts it in the body, and leaves the body's shape where it is
+    in the world."""
     model, state = ball(velocity=(1.5, 0.4, 0), angular_velocity=(0, 0, 2.0))
     setup = Setup.of(model, state)
-    found = inputs_of(setup, ("centre_of_mass",))
-    moved = change_inputs(setup, found.parts, jnp.asarray([0.03, 0.0, -0.01]))
-    after, shapes = moved.start(), moved.model.shapes
+    inputs = inputs_of(setup, ("centre_of_mass",))
+    shifted = change_inputs(setup, inputs.parts, jnp.asarray([0.03, 0.0, -0.01]))
+    after, shapes = shifted.start(), shifted.model.shapes
     np.testing.assert_allclose(after.position[1], [0.03, 0, 0.09], atol=1e-15)
     np.testing.assert_allclose(after.position[1] + shapes.position[1], [0, 0, 0.1], atol=1e-15)
     np.testing.assert_allclose(after.velocity[1], [1.5, 0.46, 0], atol=1e-15)
 
 
 def test_the_step_can_be_stretched() -> None:
-    """A fall from rest by semi-implicit steps: z = −½ g n (n + 1) h²."""
+    """A change of the step lengthens a fall from rest by semi-implicit steps: z = −½ g n (n + 1)
+    h²."""
     model, state = ball(z=5.0)
     setup = Setup.of(model, state)
     longer = change_inputs(setup, inputs_of(setup, ("step",)).parts, jnp.asarray([0.5]))
@@ -163,7 +168,8 @@ def test_the_step_can_be_stretched() -> None:
 
 
 def test_servos_without_a_limit_of_force_have_a_slope_in_the_step() -> None:
-    """Their impulse is bounded by h · ∞."""
+    """The derivative in the step is finite for servos without a force limit, whose impulse is
+    bounded by h · ∞."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     wheel = builder.add_body(1.0, (0.1, 0.1, 0.1), angular_velocity=(0, 0, 1.0))
     builder.add_joint(Revolute((0, 0, 1)), 0, wheel, name="wheel")
@@ -185,6 +191,6 @@ def test_command() -> None:
     usage = "check-gradients cube-toss --steps 2 --inputs pose,gravity --solver apgd --json"
     done = CliRunner().invoke(app, [*usage.split(), "--cache", "off"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.output.splitlines()[-1])
-    assert found["passed"] and found["modes"] == {"free": 2}
-    assert set(found["errors"]) == {"pose", "gravity"} and found["error"] < 1e-6
+    report = json.loads(done.output.splitlines()[-1])
+    assert report["passed"] and report["modes"] == {"free": 2}
+    assert set(report["errors"]) == {"pose", "gravity"} and report["error"] < 1e-6

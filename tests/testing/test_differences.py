@@ -1,4 +1,4 @@
-"""Central differences of functions whose slopes are known, smooth, kinked and noisy."""
+"""Check central differences of functions whose slopes are known, smooth, kinked and noisy."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,8 @@ from jaxccp.testing.differences import SWEEP, Differences, from_values
 
 
 def differences(function: Callable[[np.ndarray], np.ndarray], noise: float = 0.0) -> Differences:
-    """Of a function of one number at 0; its values are off by up to ``noise``."""
+    """Return the differences at 0 of a function of one number, whose values are off by up to
+    ``noise``."""
     random = np.random.default_rng(0)
 
     def value(x: float) -> np.ndarray:
@@ -30,43 +31,43 @@ def differences(function: Callable[[np.ndarray], np.ndarray], noise: float = 0.0
     ],
 )
 def test_smooth_functions(function: Callable, slope: float) -> None:
-    found = differences(function, noise=1e-14)
-    assert not found.kink[0]
-    assert abs(found.value[0, 0] - slope) <= 3 * found.uncertainty[0] + 1e-15
-    assert found.uncertainty[0] < 1e-9 * max(abs(slope), 1.0)
+    result = differences(function, noise=1e-14)
+    assert not result.kink[0]
+    assert abs(result.value[0, 0] - slope) <= 3 * result.uncertainty[0] + 1e-15
+    assert result.uncertainty[0] < 1e-9 * max(abs(slope), 1.0)
 
 
 @pytest.mark.parametrize("sides", [(1.0, -1.0), (2.0, 1.9), (0.0, 3.0)])
 def test_slopes_that_differ_are_a_kink(sides: tuple[float, float]) -> None:
     left, right = sides
-    found = differences(lambda x: np.where(x < 0, left, right) * x + x**2, noise=1e-14)
-    assert found.kink[0]
-    np.testing.assert_allclose(found.left, left, atol=1e-3)
-    np.testing.assert_allclose(found.right, right, atol=1e-3)
+    result = differences(lambda x: np.where(x < 0, left, right) * x + x**2, noise=1e-14)
+    assert result.kink[0]
+    np.testing.assert_allclose(result.left, left, atol=1e-3)
+    np.testing.assert_allclose(result.right, right, atol=1e-3)
 
 
 @pytest.mark.parametrize("distance", [3e-5, 3e-4])
 def test_a_kink_beside_the_point_is_none(distance: float) -> None:
-    found = differences(lambda x: np.maximum(x - distance, 0) + np.sin(x), noise=1e-14)
-    assert not found.kink[0]
-    assert abs(found.value[0, 0] - 1) < 1e-8
+    result = differences(lambda x: np.maximum(x - distance, 0) + np.sin(x), noise=1e-14)
+    assert not result.kink[0]
+    assert abs(result.value[0, 0] - 1) < 1e-8
 
 
 @pytest.mark.parametrize("distance", [3e-5, 3e-4])
 def test_a_jump_beside_the_point(distance: float) -> None:
-    found = differences(lambda x: (x > distance) + np.sin(x), noise=1e-14)
-    assert not found.kink[0]
-    assert abs(found.value[0, 0] - 1) < 1e-8
+    result = differences(lambda x: (x > distance) + np.sin(x), noise=1e-14)
+    assert not result.kink[0]
+    assert abs(result.value[0, 0] - 1) < 1e-8
 
 
 def test_noise_is_told_by_the_uncertainty() -> None:
-    found = differences(lambda x: np.sin(x), noise=1e-8)
-    assert not found.kink[0]
-    assert 1e-7 < found.uncertainty[0] < 1e-2
-    assert abs(found.value[0, 0] - 1) < 10 * found.uncertainty[0]
+    result = differences(lambda x: np.sin(x), noise=1e-8)
+    assert not result.kink[0]
+    assert 1e-7 < result.uncertainty[0] < 1e-2
+    assert abs(result.value[0, 0] - 1) < 10 * result.uncertainty[0]
 
 
 def test_outcomes_that_are_not_finite() -> None:
-    found = differences(lambda x: np.where(np.abs(x) > 5e-5, np.nan, np.sin(x)))
-    assert not found.kink[0]
-    assert abs(found.value[0, 0] - 1) < 1e-6
+    result = differences(lambda x: np.where(np.abs(x) > 5e-5, np.nan, np.sin(x)))
+    assert not result.kink[0]
+    assert abs(result.value[0, 0] - 1) < 1e-6

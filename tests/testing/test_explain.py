@@ -1,4 +1,4 @@
-"""What a step says of its derivative, where it can be told by hand."""
+"""Check explanations of a step's derivative where they can be derived by hand."""
 
 from functools import cache
 
@@ -14,7 +14,8 @@ H, G, MU = 2e-3, 9.81, 0.3
 
 @cache
 def explained(speed: float) -> GradientExplanation:
-    """A box of half sides 0.1, 0.15, 0.05 on the ground."""
+    """Return the explanation for a box of half sides 0.1, 0.15, 0.05 m that slides on the ground at
+    a speed [m/s]."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     builder.add_solid(
@@ -31,24 +32,26 @@ def explained(speed: float) -> GradientExplanation:
 
 
 def test_a_box_at_rest() -> None:
-    """Four contacts of three rows hold six freedoms: six directions are left open."""
-    found = explained(0.0)
-    data = found.report.contact_data
+    """The four contacts of a box at rest have three rows each and hold six degrees of freedom, so
+    that six directions are undetermined."""
+    explanation = explained(0.0)
+    data = explanation.report.contact_data
     assert data is not None
     assert np.all(data.mode == Mode.STICKING)
-    assert np.all(np.asarray(found.undetermined) == 6)
-    assert np.all(np.asarray(found.adjoint_residual) < 1e-9)
-    assert np.all(np.asarray(found.condition) >= 1)
-    assert np.all(np.asarray(found.contact_margin) > 0)
+    assert np.all(np.asarray(explanation.undetermined) == 6)
+    assert np.all(np.asarray(explanation.adjoint_residual) < 1e-9)
+    assert np.all(np.asarray(explanation.condition) >= 1)
+    assert np.all(np.asarray(explanation.contact_margin) > 0)
 
 
 def test_a_box_that_slides() -> None:
-    """Slower by μ g h in every step; what is left of its speed is how far it is from sticking."""
-    found = explained(0.01)
-    data = found.report.contact_data
+    """A sliding box slows by μ g h in every step, and its remaining speed is its distance from
+    sticking."""
+    explanation = explained(0.01)
+    data = explanation.report.contact_data
     assert data is not None
     assert np.asarray(data.mode[0] == Mode.SLIDING).all()
-    margin = np.asarray(found.contact_margin).min(axis=1)
+    margin = np.asarray(explanation.contact_margin).min(axis=1)
     modes = np.asarray(data.mode).max(axis=1)
     # 0.01 m/s less 0.0059 m/s in each step: it sticks from the second on.
     assert list(modes) == [Mode.SLIDING, *[Mode.STICKING] * 3]

@@ -1,4 +1,4 @@
-"""Frames and films."""
+"""Check frames and films of a motion."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def ball(*place: float) -> tuple[Model, Any]:
 
 
 def coloured(frame: np.ndarray) -> np.ndarray:
-    """Rows and columns of pixels in the ball's colour: red above all."""
+    """Return rows and columns of the pixels in the ball's colour: red above all."""
     red, green, _ = np.moveaxis(frame.astype(int), -1, 0)
     return np.argwhere(red - green > 40)
 
@@ -31,27 +31,31 @@ def coloured(frame: np.ndarray) -> np.ndarray:
 def test_the_camera_shows_a_ball_as_large_as_it_is() -> None:
     model, state = ball(1.0, 2.0, 3.0)
     stage = Stage(model, np.array([1.0, 2.0, 3.0]), reach=4 * RADIUS)
-    seen = coloured(stage.frame(state.position, state.quaternion))
-    np.testing.assert_allclose(np.ptp(seen, axis=0), 360 / 4, atol=4)
-    np.testing.assert_allclose(seen.mean(axis=0), [180, 240], atol=2)
+    pixels = coloured(stage.frame(state.position, state.quaternion))
+    np.testing.assert_allclose(np.ptp(pixels, axis=0), 360 / 4, atol=4)
+    np.testing.assert_allclose(pixels.mean(axis=0), [180, 240], atol=2)
     assert PALETTE[0] == "#d1603d"
 
 
 def test_the_camera_goes_along() -> None:
-    """With what it follows to the sides, not up; else all of a motion is in the frame."""
+    """The camera follows a body to the sides, not up; without one to follow, all of a motion is in
+    the frame."""
     model, state = ball(0.0, 0.0, 0.0)
-    way = np.zeros((3, 2, 3))
-    way[1, 1], way[2, 1] = (5.0, 3.0, 0.0), (5.0, 3.0, 0.2)
-    turn = np.tile(state.quaternion, (3, 1, 1))
-    stage = Stage.around(model, way, turn, follow=1)
-    places = [coloured(stage.frame(p, q)).mean(axis=0) for p, q in zip(way, turn, strict=True)]
+    positions = np.zeros((3, 2, 3))
+    positions[1, 1], positions[2, 1] = (5.0, 3.0, 0.0), (5.0, 3.0, 0.2)
+    quaternions = np.tile(state.quaternion, (3, 1, 1))
+    stage = Stage.around(model, positions, quaternions, follow=1)
+    places = [
+        coloured(stage.frame(p, q)).mean(axis=0)
+        for p, q in zip(positions, quaternions, strict=True)
+    ]
     np.testing.assert_allclose(places[0], places[1], atol=1)
     assert places[2][0] < places[1][0] - 20 and abs(places[2][1] - places[1][1]) < 1
-    still = Stage.around(model, way, turn)
-    for p, q in zip(way, turn, strict=True):
-        seen = coloured(still.frame(p, q))
-        assert len(seen) > 20 and seen.min() > 0
-        assert seen[:, 0].max() < 359 and seen[:, 1].max() < 479
+    still = Stage.around(model, positions, quaternions)
+    for p, q in zip(positions, quaternions, strict=True):
+        pixels = coloured(still.frame(p, q))
+        assert len(pixels) > 20 and pixels.min() > 0
+        assert pixels[:, 0].max() < 359 and pixels[:, 1].max() < 479
 
 
 def test_a_gif_plays_the_motion(tmp_path: Path) -> None:

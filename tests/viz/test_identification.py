@@ -1,4 +1,5 @@
-"""The picture of an identification: each panel shows something else, and shows it right."""
+"""Check the picture of an identification: each panel shows another quantity, and shows it
+correctly."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Polygons of the shapes, against their volumes and surfaces."""
+"""Check polygons of the shapes against their volumes and surfaces."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,12 @@ from jaxccp.viz.mesh import polygons as mesh
 
 ANGLES = np.arange(5) * 2 * np.pi / 5
 PRISM = ConvexMesh([(np.cos(t), np.sin(t), z) for t in ANGLES for z in (-0.5, 0.5)])
-"""Pentagonal, so that a face needs more than one quadrilateral."""
+"""A pentagonal prism, of which a face needs more than one quadrilateral."""
 
 
 def volume(polygons: np.ndarray) -> float:
-    """By the divergence theorem, from the two triangles of each quadrilateral."""
+    """Return the enclosed volume by the divergence theorem, from the two triangles of each
+    quadrilateral."""
     a, b, c, d = np.moveaxis(polygons, 1, 0)
     return float(sum(np.sum(np.cross(p, q) * r) for p, q, r in ((a, b, c), (a, c, d))) / 6)
 

@@ -1,4 +1,4 @@
-"""Pictures: every scene is drawn, nothing falls outside, odd input does no harm."""
+"""Check pictures: every scene is drawn, nothing falls outside, and unusual input does no harm."""
 
 from dataclasses import replace
 
@@ -15,7 +15,13 @@ from jaxccp.viz.scene import Camera
 
 
 def still(name: str, samples: int = 3, copies: int = 0) -> tuple:
-    """A recording of a scene in which nothing moves."""
+    """Return the model of a scene and a recording in which nothing moves.
+
+    Args:
+        name: name of the scene.
+        samples: number of samples.
+        copies: number of copies of a batch; 0 for a single motion.
+    """
     model, state = SCENES[name](jax.random.key(0))
     lead = (copies,) if copies else ()
 

@@ -1,4 +1,4 @@
-"""What a viewer draws of a motion, and the page that plays it."""
+"""Check what a viewer draws of a motion, and the page that plays it."""
 
 import re
 import shutil
@@ -28,30 +28,30 @@ WEDGE = ConvexMesh([(0, 0, 0), (0.3, 0, 0), (0, 0.3, 0), (0, 0, 0.3)])
 def scene() -> Model:
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
-    turned = tuple(np.roll(Rotation.from_rotvec([0.2, 0.5, -0.3]).as_quat(), 1))
+    orientation = tuple(np.roll(Rotation.from_rotvec([0.2, 0.5, -0.3]).as_quat(), 1))
     for i, shape in enumerate(
         (Box((0.1, 0.2, 0.15)), Sphere(0.2), Capsule(0.1, 0.2), Cylinder(0.1, 0.2), WEDGE)
     ):
-        builder.add_solid(shape, 1.0, position=(i, 0, 0.5), quaternion=turned)
+        builder.add_solid(shape, 1.0, position=(i, 0, 0.5), quaternion=orientation)
     return builder.build()[0]
 
 
 def rising() -> Replay:
-    """All bodies rise by 1 m and turn."""
+    """Return a motion in which all bodies rise by 1 m and turn."""
     model = scene()
     count = len(model.topology.bodies)
     position = np.zeros((len(TIMES), count, 3))
     position[:, 1:, 0] = np.arange(count - 1)
     position[:, 1:, 2] = 0.5 + TIMES[:, None]
-    turn = np.roll(Rotation.from_rotvec(TIMES[:, None] * [0, 0, 1]).as_quat(), 1, axis=1)
+    orientation = np.roll(Rotation.from_rotvec(TIMES[:, None] * [0, 0, 1]).as_quat(), 1, axis=1)
     quaternion = np.zeros((len(TIMES), count, 4))
     quaternion[..., 0] = 1.0
-    quaternion[:, 1:] = turn[:, None]
+    quaternion[:, 1:] = orientation[:, None]
     return replay(model, TIMES, position, quaternion)
 
 
 def test_solids_are_closed_and_turn_outwards() -> None:
-    """Their volumes, of meshes in which every corner is there once."""
+    """Solids have the volumes of their shapes, by meshes in which every corner occurs once."""
     shown = rising()
     expected = [8 * 0.003, 4 / 3 * np.pi * 0.008, np.pi * 0.01 * (0.4 / 3 + 0.4)]
     expected += [np.pi * 0.01 * 0.4, 0.3**3 / 6]
@@ -87,12 +87,13 @@ def test_a_page_needs_nothing_else() -> None:
 
 
 def test_a_server_hands_out_the_viewer() -> None:
-    """To this computer, by the one address that no other reaches."""
+    """The server offers the viewer to this computer only, by the one address that no other
+    reaches."""
     threading.Thread(target=serve, args=(rising(), PORT), daemon=True).start()
     for _ in range(100):
         try:
-            with urllib.request.urlopen(f"http://localhost:{PORT}", timeout=5) as answer:
-                assert answer.status == 200 and b"<html" in answer.read()[:500].lower()
+            with urllib.request.urlopen(f"http://localhost:{PORT}", timeout=5) as response:
+                assert response.status == 200 and b"<html" in response.read()[:500].lower()
                 break
         except OSError:
             time.sleep(0.1)
@@ -105,7 +106,8 @@ def test_a_server_hands_out_the_viewer() -> None:
 
 @pytest.mark.slow
 def test_a_browser_shows_it(tmp_path: Path) -> None:
-    """The film goes on: two pictures, some time apart, both with the colours of bodies."""
+    """The film plays in a browser: two pictures, some time apart, differ and have the colours of
+    bodies."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("there is no chromium")

@@ -1,4 +1,4 @@
-"""Flexible bodies as they are drawn."""
+"""Check the surfaces by which flexible bodies are drawn."""
 
 import jax
 import jax.numpy as jnp
@@ -15,13 +15,14 @@ from jaxccp.viz.skin import family_bodies, patches
 
 
 def enclosed(corners: np.ndarray) -> float:
-    """Volume within a closed surface of patches [m³], by the divergence theorem."""
+    """Return the volume within a closed surface of patches [m³], by the divergence theorem."""
     across = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1]) / 2
     return float(np.sum(corners.mean(axis=1) * across) / 3)
 
 
 def test_patches_of_blocks_enclose_them() -> None:
-    """Seen from outside they turn the same way, also those that were triangles."""
+    """Patches enclose the volume of their block: seen from outside all have one orientation, also
+    those that were triangles."""
     builder = ModelBuilder()
     builder.add_soft_solid(*box_of_tetrahedra((0.1, 0.2, 0.3), (1, 2, 2)), 1e5, 0.3, 1000.0)
     brick = box(
@@ -38,16 +39,16 @@ def test_patches_of_blocks_enclose_them() -> None:
 
 
 def test_what_is_stretched_is_red() -> None:
-    """And what has shrunk blue; rigid bodies have no patches."""
+    """Stretched elements are red and shortened ones blue; rigid bodies have no patches."""
     builder = ModelBuilder()
     builder.add_solid(Sphere(0.1), 1.0, name="ball")
     nodes = builder.add_cable([[0, 0, 1], [1, 0, 1], [2, 0, 1]], 0.01, 1e6, 1000.0)
     model, state = jax.device_get(builder.build())
     corners, colours = patches(model, state.position, nodes)
     assert corners.shape == (2, 4, 3) and np.ptp(colours, axis=0).max() == 0
-    moved = np.array(state.position)
-    moved[nodes[1], 0] += 0.1
-    _, (longer, shorter) = patches(model, moved, nodes)
+    stretched = np.array(state.position)
+    stretched[nodes[1], 0] += 0.1
+    _, (longer, shorter) = patches(model, stretched, nodes)
     assert longer[0] > longer[2] + 0.3 and shorter[2] > shorter[0] + 0.3
     assert patches(model, state.position, [1])[0].shape == (0, 4, 3)
 

@@ -1,4 +1,4 @@
-"""Flexible bodies in the browser."""
+"""Check flexible bodies in the browser."""
 
 import base64
 import re
@@ -27,7 +27,7 @@ LONGER = 0.1
 
 
 def bodies() -> tuple[Model, State]:
-    """A block and a cable of two elements."""
+    """Return a block and a cable of two elements."""
     builder = ModelBuilder()
     builder.add_soft_solid(*box_of_tetrahedra((0.1, 0.1, 0.1), (1, 1, 1)), 1e5, 0.3, 1000.0)
     builder.add_cable([[0, 0, 1], [1, 0, 1], [2, 0, 1]], 0.01, 1e6, 1000.0)
@@ -35,7 +35,8 @@ def bodies() -> tuple[Model, State]:
 
 
 def stretching() -> Replay:
-    """The cable's first element grows by a tenth of it, the second shrinks; the block grows."""
+    """Return a motion in which the cable's first element grows by a tenth, the second shrinks, and
+    the block grows."""
     model, state = bodies()
     block, cable = family_bodies(model)
     times = np.linspace(0.0, 0.2, 7)
@@ -48,20 +49,21 @@ def stretching() -> Replay:
 
 
 def test_meshes_and_lines_follow_the_nodes() -> None:
-    """At the end what grew is of the darkest red, what shrank of the darkest blue."""
+    """Meshes and lines follow the nodes; at the end what grew is of the darkest red, what shrank of
+    the darkest blue."""
     shown = stretching()
     server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
         drawn = surface(server.scene, shown, 1.0)
         assert drawn is not None and len(drawn.meshes) == SHADES
         drawn.show(shown.position[0])
-        seen = [mesh for mesh in drawn.meshes if mesh.visible]
-        assert seen == [drawn.meshes[SHADES // 2]] and len(seen[0].faces) == 12
+        visible = [mesh for mesh in drawn.meshes if mesh.visible]
+        assert visible == [drawn.meshes[SHADES // 2]] and len(visible[0].faces) == 12
         end = shown.position[-1]
         drawn.show(end)
-        seen = [mesh for mesh in drawn.meshes if mesh.visible]
-        assert seen == [drawn.meshes[-1]]
-        corners = seen[0].vertices[seen[0].faces.reshape(-1)]
+        visible = [mesh for mesh in drawn.meshes if mesh.visible]
+        assert visible == [drawn.meshes[-1]]
+        corners = visible[0].vertices[visible[0].faces.reshape(-1)]
         low, high = end[drawn.nodes].min(axis=0), end[drawn.nodes].max(axis=0)
         np.testing.assert_allclose(corners.min(axis=0), low, atol=1e-6)
         np.testing.assert_allclose(corners.max(axis=0), high, atol=1e-6)
@@ -73,10 +75,10 @@ def test_meshes_and_lines_follow_the_nodes() -> None:
 
 
 def test_a_page_has_them_at_all_instants() -> None:
-    """What the page plays names new vertices and points for each picture after the first."""
-    found = re.search(r'__VISER_EMBED_DATA__="([^"]+)"', html(stretching()))
-    assert found is not None
-    inner = zstandard.ZstdDecompressor().decompress(base64.b64decode(found[1])[8:])
+    """The page has new vertices and points for each picture after the first."""
+    embedded = re.search(r'__VISER_EMBED_DATA__="([^"]+)"', html(stretching()))
+    assert embedded is not None
+    inner = zstandard.ZstdDecompressor().decompress(base64.b64decode(embedded[1])[8:])
     size = int.from_bytes(inner[:8], "little")
     messages = msgspec.msgpack.decode(inner[8 : 8 + size])["messages"]
     changed = Counter()

@@ -5,7 +5,14 @@ from scipy.linalg import polar
 
 
 def stress(name: str, f: np.ndarray, mu: float, lam: float) -> np.ndarray:
-    """Of a deformation gradient without inversion, for Lamé's constants."""
+    """Return the first Piola–Kirchhoff stress of a deformation without inversion [Pa].
+
+    Args:
+        name: name of the law.
+        f: deformation gradient (3 × 3).
+        mu: Lamé's second constant, the shear modulus [Pa].
+        lam: Lamé's first constant [Pa].
+    """
     if name == "corotational":
         r, s = polar(f)
         return 2 * mu * (f - r) + lam * np.trace(s - np.eye(3)) * r

@@ -1,4 +1,4 @@
-"""Laws of elastic solids: Hooke's law at rest, stresses by their formulas, definite stiffness."""
+"""Test elastic laws: Hooke's law at rest, published stresses, definite stiffness."""
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ DEGENERATE = {
 }
 
 
-def turned(seed: int) -> np.ndarray:
+def random_rotation(seed: int) -> np.ndarray:
     q = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
     return q * np.linalg.det(q)
 
@@ -40,16 +40,19 @@ def law(name):
 
 
 def stress(law, gradient: np.ndarray) -> np.ndarray:
-    """First Piola–Kirchhoff, ∂Ψ/∂F; laws take the columns of F as rows."""
+    """Return the first Piola–Kirchhoff stress ∂Ψ/∂F; laws take the columns of F as rows."""
     slope = jax.jit(jax.grad(type(law).density, argnums=1))
     return np.asarray(slope(law, jnp.asarray(gradient.T))).T
 
 
 def test_stresses_are_the_published_ones(name, law):
-    """And with them bulk and shear moduli at any strain: homogeneous dilatation, simple shear."""
+    """Stresses are the published ones, and with them bulk and shear moduli at any strain.
+
+    The strains are homogeneous dilatation and simple shear.
+    """
     shear, dilated = np.eye(3), 1.3 * np.eye(3)
     shear[0, 1] = 0.8
-    for f in (STRAINED, shear, dilated, turned(1) @ STRAINED):
+    for f in (STRAINED, shear, dilated, random_rotation(1) @ STRAINED):
         assert np.linalg.det(f) > 0
         np.testing.assert_allclose(stress(law, f), published(name, f, MU, LAM), atol=1e-12)
 
@@ -67,9 +70,9 @@ def test_at_rest_it_is_hookes_law(law):
 
 
 def test_turning_space_or_the_material_changes_nothing(law):
-    here = law.density(jnp.asarray(STRAINED))
-    for other in (turned(2) @ STRAINED, STRAINED @ turned(3)):
-        np.testing.assert_allclose(law.density(jnp.asarray(other)), here, rtol=1e-13)
+    expected = law.density(jnp.asarray(STRAINED))
+    for rotated in (random_rotation(2) @ STRAINED, STRAINED @ random_rotation(3)):
+        np.testing.assert_allclose(law.density(jnp.asarray(rotated)), expected, rtol=1e-13)
 
 
 def test_the_implicit_stiffness_is_definite_and_free_of_rotations(law):
@@ -87,7 +90,9 @@ def test_the_implicit_stiffness_is_definite_and_free_of_rotations(law):
 def test_the_implicit_stiffness_has_the_derivative_of_differences(law):
     step, y = 1e-5, jnp.asarray(STRAINED.T)
     convex = jax.jit(jax.vmap(type(law).convex, (None, 0)))
-    _, slope = jax.vmap(lambda way: jax.jvp(law.convex, (y,), (way,)))(jnp.asarray(UNIT))
+    _, slope = jax.vmap(lambda direction: jax.jvp(law.convex, (y,), (direction,)))(
+        jnp.asarray(UNIT)
+    )
     central = (convex(law, y + step * UNIT) - convex(law, y - step * UNIT)) / (2 * step)
     np.testing.assert_allclose(slope, central, atol=1e-7 * np.abs(central).max())
 
@@ -106,24 +111,26 @@ def test_it_stays_finite_where_elements_degenerate(law, precision):
 
 @pytest.mark.parametrize(("precision", "error"), [(np.float32, 1e-6), (np.float64, 1e-13)])
 def test_the_nearest_rotation_is_that_of_the_singular_values(precision, error):
-    given = np.eye(3) + 0.7 * np.random.default_rng(4).normal(size=(2000, 3, 3))
-    u, s, v = np.linalg.svd(given)
+    matrices = np.eye(3) + 0.7 * np.random.default_rng(4).normal(size=(2000, 3, 3))
+    u, s, v = np.linalg.svd(matrices)
     sign = np.sign(np.linalg.det(u @ v))
     u[:, :, 2] *= sign[:, None]
-    found = jax.jit(jax.vmap(rotation))(given.astype(precision))
-    assert found.dtype == precision and (sign < 0).any()
-    np.testing.assert_allclose(np.linalg.det(found), 1.0, atol=10 * error)
+    rotations = jax.jit(jax.vmap(rotation))(matrices.astype(precision))
+    assert rotations.dtype == precision and (sign < 0).any()
+    np.testing.assert_allclose(np.linalg.det(rotations), 1.0, atol=10 * error)
     clear = s[:, 1] + sign * s[:, 2] > 0.05
-    np.testing.assert_allclose(found[clear], (u @ v)[clear], atol=error)
+    np.testing.assert_allclose(rotations[clear], (u @ v)[clear], atol=error)
 
 
 def test_the_positive_part_and_its_derivative_at_repeated_eigenvalues():
-    """Those of diag(2, 2, −1, −1) in any direction: D + t A has the positive part's slope by
-    perturbation theory."""
+    """The positive part of D = diag(2, 2, −1, −1) has the slope of perturbation theory.
+
+    That is the slope of the positive part of D + t A in any direction A.
+    """
     matrix = jnp.diag(jnp.array([2.0, 2.0, -1.0, -1.0]))
-    way = np.random.default_rng(5).normal(size=(4, 4))
-    way = way + way.T
-    value, slope = jax.jvp(positive_part, (matrix,), (jnp.asarray(way),))
+    direction = np.random.default_rng(5).normal(size=(4, 4))
+    direction = direction + direction.T
+    value, slope = jax.jvp(positive_part, (matrix,), (jnp.asarray(direction),))
     np.testing.assert_allclose(value, np.diag([2.0, 2.0, 0.0, 0.0]), atol=1e-14)
     weights = np.array([[1.0, 2 / 3], [2 / 3, 0.0]]).repeat(2, 0).repeat(2, 1)
-    np.testing.assert_allclose(slope, weights * way, atol=1e-14)
+    np.testing.assert_allclose(slope, weights * direction, atol=1e-14)

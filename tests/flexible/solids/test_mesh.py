@@ -1,4 +1,4 @@
-"""Meshes of tetrahedra: a block, its surface, files, and what is refused."""
+"""Test meshes of tetrahedra: a block, its surface, files, and what is refused."""
 
 import sys
 
@@ -87,21 +87,30 @@ def test_what_is_not_physical_is_refused(change, message):
         soft_solid(POINTS, CELLS, **numbers)
 
 
-def medit(path, points, cells, more=""):
-    """A file of Medit's, whose nodes count from 1."""
+def medit(path, points, cells, sections=""):
+    """Write a Medit file, whose nodes count from 1, and return its path.
+
+    Args:
+        path: the file.
+        points: positions of the nodes [m].
+        cells: nodes of each tetrahedron, counted from 0.
+        sections: further sections of the file.
+    """
     lines = ["MeshVersionFormatted 2", "Dimension 3", "Vertices", str(len(points))]
     lines += [" ".join(map(repr, point)) + " 0" for point in points.tolist()]
     lines += ["Tetrahedra", str(len(cells))]
     lines += [" ".join(map(str, [*(cell + 1), 0])) for cell in cells]
-    path.write_text("\n".join([*lines, more, "End"]))
+    path.write_text("\n".join([*lines, sections, "End"]))
     return path
 
 
 def test_a_file_is_read(tmp_path):
     pytest.importorskip("meshio", reason="meshio is not installed")
     faces = boundary("block", CELLS)
-    more = "\n".join(["Triangles", str(len(faces)), *(f"{a} {b} {c} 0" for a, b, c in faces + 1)])
-    points, cells = read_tetrahedra(medit(tmp_path / "block.mesh", POINTS, CELLS, more))
+    sections = "\n".join(
+        ["Triangles", str(len(faces)), *(f"{a} {b} {c} 0" for a, b, c in faces + 1)]
+    )
+    points, cells = read_tetrahedra(medit(tmp_path / "block.mesh", POINTS, CELLS, sections))
     np.testing.assert_array_equal(points, POINTS)
     np.testing.assert_array_equal(cells, CELLS)
 

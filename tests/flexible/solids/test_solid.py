@@ -1,4 +1,4 @@
-"""Soft solids without contact: patch test, a bar in tension, momentum, energy, inversion."""
+"""Test soft solids without contact: patch test, tension, momentum, energy, inversion."""
 
 from dataclasses import replace
 
@@ -18,12 +18,12 @@ YOUNG, POISSON, DENSITY = 2e4, 0.3, 900.0
 GRAVITY = jnp.array([0.0, 0.0, -9.81])
 
 
-def block(law: str = "neo-hookean", cells=CELLS, **more) -> SoftSolid:
-    """Irregular inside, which motions as a whole and linear fields should not show."""
+def block(law: str = "neo-hookean", cells=CELLS, **options) -> SoftSolid:
+    """Return a block that is irregular inside; rigid motions and linear fields must not show it."""
     points, tetrahedra = box_of_tetrahedra(HALF, cells)
     inner = np.all(np.abs(points) < 0.99 * HALF, axis=1)
     points[inner] += 0.1 * HALF / cells * np.random.default_rng(0).normal(size=(inner.sum(), 3))
-    return soft_solid(points, tetrahedra, YOUNG, POISSON, DENSITY, law=law, **more)
+    return soft_solid(points, tetrahedra, YOUNG, POISSON, DENSITY, law=law, **options)
 
 
 @pytest.fixture(params=LAWS)
@@ -32,12 +32,12 @@ def law(request):
 
 
 def packed(solid: SoftSolid, x: np.ndarray) -> jax.Array:
-    """Coordinates, or velocities, of positions or velocities [n 3] of all nodes."""
+    """Return the free coordinates, or velocities, of positions or velocities of all nodes [n 3]."""
     return jnp.asarray(x.reshape(-1)[solid.layout.free])
 
 
 def surface(solid: SoftSolid) -> tuple[np.ndarray, np.ndarray]:
-    """Triangles of the surface, and their areas times outward normals."""
+    """Return the triangles of the surface, and their areas times outward normals."""
     rest = np.asarray(solid.position)
     faces = boundary("block", solid.layout.rows)
     sides = rest[faces[:, 1:]] - rest[faces[:, :1]]
@@ -45,8 +45,11 @@ def surface(solid: SoftSolid) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_patch_test(law):
-    """In a linear field of displacement the stress P is the same everywhere: nothing acts on inner
-    nodes, and on each triangle of the surface −P n A, a third of it on each corner."""
+    """A linear field of displacement has the same stress P everywhere.
+
+    No force acts on inner nodes, and on each triangle of the surface −P n A, a third of it on each
+    corner.
+    """
     solid = block(law)
     gradient = np.eye(3) + 0.3 * np.random.default_rng(1).normal(size=(3, 3))
     assert np.linalg.det(gradient) > 0
@@ -64,11 +67,11 @@ def test_patch_test(law):
 
 
 def test_a_bar_in_tension_stretches_by_hookes_law(law):
-    """Held on rollers, under a load on its end: u = F L/(E A), and −ν u/L across."""
+    """A bar on rollers with a load on its end stretches by u = F L/(E A), and by −ν u/L across."""
     solid = block(law)
     rest = np.asarray(solid.position)
     root, tip = (np.isclose(rest[:, 0], side) for side in (-HALF[0], HALF[0]))
-    held = np.stack(
+    fixed = np.stack(
         [root, np.isclose(rest[:, 1], 0.0) & root, np.isclose(rest[:, 2], 0.0) & root], 1
     )
     faces, areas = surface(solid)
@@ -76,18 +79,22 @@ def test_a_bar_in_tension_stretches_by_hookes_law(law):
     np.testing.assert_allclose(areas[ends].sum(axis=0), [4 * HALF[1] * HALF[2], 0, 0], atol=1e-17)
     traction, load = 10.0, np.zeros_like(rest)
     np.add.at(load, faces[ends], (traction / 3 * areas[ends])[:, None])
-    solid = replace(solid, load=jnp.asarray(load), layout=replace(solid.layout, fixed=held))
+    solid = replace(solid, load=jnp.asarray(load), layout=replace(solid.layout, fixed=fixed))
     q = solid.start().q
     away = jax.jit(lambda q: jnp.linalg.solve(solid.stiffness(q), solid.force(q, jnp.zeros(3))))(q)
-    moved = np.asarray(solid.rates(away))
+    displacement = np.asarray(solid.rates(away))
     strain = traction / YOUNG
-    np.testing.assert_allclose(moved[:, 0], strain * (rest[:, 0] + HALF[0]), rtol=1e-10, atol=1e-15)
-    np.testing.assert_allclose(moved[:, 1:], -POISSON * strain * rest[:, 1:], atol=1e-15)
+    np.testing.assert_allclose(
+        displacement[:, 0], strain * (rest[:, 0] + HALF[0]), rtol=1e-10, atol=1e-15
+    )
+    np.testing.assert_allclose(displacement[:, 1:], -POISSON * strain * rest[:, 1:], atol=1e-15)
 
 
 def test_a_cantilever_sags_as_a_beam_the_better_the_finer_it_is():
-    """Under its weight w per length: w L⁴/(8 E I) + w L²/(2 k G A). Linear tetrahedra are stiffer
-    in bending, to second order in their size."""
+    """A cantilever of weight w per length sags by w L⁴/(8 E I) + w L²/(2 k G A).
+
+    Linear tetrahedra are stiffer in bending, to second order in their size.
+    """
     edge, length, young = 0.04, 0.2, 1e6
     gravity, h = jnp.array([0.0, 0.0, -0.1]), 1e4  # so long a step that M̂ is h² K
     weight, shear = DENSITY * 0.1 * edge**2, 5 / 6 * young / (2 * (1 + POISSON)) * edge**2
@@ -110,7 +117,7 @@ def test_a_cantilever_sags_as_a_beam_the_better_the_finer_it_is():
 
 
 def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
-    """A block that is strained, spins and moves: momenta to rounding, energy to first order."""
+    """A strained block that spins and moves keeps momenta to rounding, energy to first order."""
     solid = block(law, velocity=(0.3, -0.2, 0.1))
     start = solid.start()
     x = np.asarray(solid.position)
@@ -120,7 +127,7 @@ def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
     np.testing.assert_allclose(mass.sum(), DENSITY * 8 * HALF.prod(), rtol=1e-12)
 
     def run(h: float, steps: int):
-        def one(at, _):
+        def step(at, _):
             q, v = at
             root = solid.root(q, h)
             v = root.unwhiten(root.whiten(solid.momentum(q, v, jnp.zeros(3), h)[None])[0])
@@ -129,7 +136,7 @@ def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
 
         v = start.v + packed(solid, np.cross(spin, x))
         first = packed(solid, x @ stretch), v
-        return jax.jit(lambda: jax.lax.scan(one, first, length=steps)[1])(), first
+        return jax.jit(lambda: jax.lax.scan(step, first, length=steps)[1])(), first
 
     lost = []
     for h in (2e-4, 1e-4):
@@ -148,14 +155,14 @@ def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
 
 
 def test_a_banded_root_is_that_of_the_whole_matrix():
-    """Also where nodes are held, which have no velocities."""
-    held = (0, 5, 17)
-    solid = block(cells=(10, 2, 2), damping=0.01, fixed=held)
+    """The banded root is the matrix's, also with fixed nodes, which have no velocities."""
+    fixed = (0, 5, 17)
+    solid = block(cells=(10, 2, 2), damping=0.01, fixed=fixed)
     assert solid.layout.tiles[0] > 3 and block(cells=(2, 2, 2)).layout.tiles[0] == 1
     q = solid.start().q + 0.002 * np.random.default_rng(2).normal(size=len(solid.start().q))
     root = jax.jit(lambda q: solid.root(q, 2e-3))(q)
     matrix = np.asarray(solid.mass_matrix(q, 2e-3))
-    assert isinstance(root, BandRoot) and len(matrix) == 3 * (11 * 9 - len(held))
+    assert isinstance(root, BandRoot) and len(matrix) == 3 * (11 * 9 - len(fixed))
     rows = np.random.default_rng(3).normal(size=(4, len(q)))
     white = root.whiten(jnp.asarray(rows))
     want = rows @ np.linalg.solve(matrix, rows.T)
@@ -166,23 +173,27 @@ def test_a_banded_root_is_that_of_the_whole_matrix():
 
 @pytest.mark.parametrize("law", ["corotational", "neo-hookean"])
 def test_an_inverted_element_is_told_and_recovers(law):
-    """One node is pushed through the block, so far that elements are inside out. Saint-Venant and
-    Kirchhoff's law does not tell these from others, so that they stay so."""
+    """Elements that one node, pushed through the block, turned inside out are reported and recover.
+
+    Saint-Venant and Kirchhoff's law does not distinguish these from others, so that they stay so.
+    """
     solid = block(law, damping=0.02)
     x = np.array(solid.position)
     corner = np.argmax(x.sum(axis=1))
     x[corner] -= 0.06
-    told = volumes(x, solid.layout.rows) <= 0
-    assert told.any()
+    expected = volumes(x, solid.layout.rows) <= 0
+    assert expected.any()
     start = packed(solid, x)
-    np.testing.assert_array_equal(solid.inverted(start), told)
+    np.testing.assert_array_equal(solid.inverted(start), expected)
 
-    def one(at, _):
+    def step(at, _):
         q, v = at
         root = solid.root(q, 1e-3)
         v = root.unwhiten(root.whiten(solid.momentum(q, v, jnp.zeros(3), 1e-3)[None])[0])
         return (solid.advance(q, v, 1e-3), v), solid.inverted(q)
 
-    end, inverted = jax.jit(lambda: jax.lax.scan(one, (start, jnp.zeros_like(start)), length=300))()
+    end, inverted = jax.jit(
+        lambda: jax.lax.scan(step, (start, jnp.zeros_like(start)), length=300)
+    )()
     assert np.isfinite(end[0]).all()
     assert inverted[0].any() and not inverted[-1].any()
