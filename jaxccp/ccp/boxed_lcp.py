@@ -83,7 +83,8 @@ class BoxedRows:
         return jnp.where(side == 0, zeta, side * self.widths(side, zeta))
 
     def constant_part(self, h: Array, side: Array) -> Float[Array, " n"]:
-        """Return the part of λ that does not depend on ζ: the bounds of rows where μ λ_n = 0.
+        """Return the part of λ that does not depend on ζ: of rows on a bound the value of that
+        bound at λ_n = 0, of free rows 0.
 
         Args:
             h: half-width of each tangent's box that does not move with λ_n.
@@ -117,7 +118,7 @@ class BoxedRows:
         """Return (f, b) with A = A' + b fᵀ, where ``row`` is free in A and on its ``bound`` in A'.
 
         f · ζ is the distance to the bound, up to its sign and a constant. A change of a normal row
-        also changes the bounds of its tangents, on their ``side``. A tangent of a closed contact
+        also changes the bounds of its tangents, on their ``side``. A tangent of an open contact
         changes from one bound to the other; then A is the matrix with the tangent on the other
         bound.
 
@@ -139,8 +140,8 @@ class BoxedRows:
         """Return the distance of ζ to each event, the speed of its approach and whether it is an
         event, each 2 × n: first the lower bounds, then the upper ones.
 
-        Bounds that coincide, as a closed contact's tangents' do, are no events. (Under the convex
-        law those matter, as they choose the contact's friction.)
+        Bounds that coincide, as those of an open contact's tangents do, are no events. (Under the
+        convex law those are events, as they choose the contact's friction.)
 
         Args:
             h: half-width of each tangent's box that does not move with λ_n.

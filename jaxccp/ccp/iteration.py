@@ -16,11 +16,11 @@ from jaxccp.math.batching import when
 INEXACTNESS, MIN_INEXACTNESS = 3.0, 0.01
 """Start and smallest value of :attr:`_Loop.inexactness`. Under Coulomb's law the loop iterates on a
 convex problem with De Saxcé's shift fixed, and renews the shift when the residual of that problem
-is below this fraction of the residual of Coulomb's law. At first it renews the shift after every
-iteration, which needs half as many iterations on most problems. This may cycle if friction is high;
-then the fraction shrinks."""
+is at most this number times the residual of Coulomb's law. At first it renews the shift after
+nearly every iteration, which needs half as many iterations on most problems. This may cycle if
+friction is high; then the number shrinks."""
 SHRINKAGE, PATIENCE = 1 / 3, 100
-"""Factor by which the fraction shrinks, and number of renewals without a new best iterate after
+"""Factor by which ``inexactness`` shrinks, and number of renewals without a new best iterate after
 which it shrinks."""
 
 

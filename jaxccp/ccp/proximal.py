@@ -84,8 +84,8 @@ def frame(
 def step(problem: Problem, current: Frame, solve: Inverse) -> Float[Array, " n"]:
     """Return the step d of η, (I + G G S N) d = e.
 
-    With e = G b + a it is d = G y + a with (I + G S N G) y = b − G S N a, free of the cancellation
-    of e, as large as σ.
+    With e = G b + a it is d = G y + a with (I + G S N G) y = b − G S N a. This avoids the
+    cancellation of the first form, which grows with σ.
 
     Args:
         problem: n rows.
@@ -103,7 +103,7 @@ def length(
     Lagrangian.
 
     It is the root of the slope along d, which increases, found by alternating bisection and false
-    position.
+    position. It is 1 if the slope there is at most a tenth of that at 0.
 
     Args:
         problem: n rows.

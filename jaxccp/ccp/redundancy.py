@@ -32,8 +32,8 @@ from jaxccp.math.batching import when
 
 COMPLIANCE, SINGLE_COMPLIANCE = 1e-3, 3e-2
 """ε in double and in single precision. The rounding error of velocities is divided by ε in the
-loads. Each P(λ) multiplies the remaining velocity error by ε, or by ε / (1 + ε) and more where
-masses differ."""
+loads. Each P(λ) multiplies the part of the velocity error along an eigenvector of √ρ N √ρ with
+eigenvalue x by ε / (x + ε): by about ε, and by more where masses differ."""
 GRADIENT_PERIOD = 8
 """Number of Newton steps without a solution of P(c) after which gradient steps find the active set:
 which contacts touch and which slide."""
@@ -59,7 +59,8 @@ class LoadSharing:
     centre: Float[Array, " n"]
     """c, the centre of the proximal problem P(c)."""
     residual: Float[Array, ""]
-    """Residual of P(c) before the last step [m/s]."""
+    """Residual of P(c) after the last step [m/s]; inf at the start of each P(c) and after gradient
+    steps."""
     steps: Int[Array, ""]
     """Newton steps since ``checkpoint``."""
     iterations: Int[Array, ""]

@@ -9,27 +9,33 @@ from jaxtyping import Array, Float, Int
 
 
 class Status(IntEnum):
-    """Outcome of a solve, an integer in the result so that it batches."""
+    """Outcome of a solve, an integer in the result so that it batches.
+
+    The numbers are in order of severity: the worst status of several solves is the largest, and all
+    up to NOT_UNIQUE are solved.
+    """
 
     CONVERGED = 0
     """The residual under the chosen law is within tolerance."""
-    MAX_ITERATIONS = 1
-    """Stopped at the iteration limit; the best iterate is returned with its residual."""
-    STALLED = 2
-    """The algorithm could make no further progress; the best iterate is returned with its residual.
-    """
-    NON_FINITE = 3
-    """The problem contains NaN or inf, or the iteration overflowed; the best finite iterate
-    (possibly the start) is returned."""
-    INFEASIBLE = 4
-    """A row that no impulse can move (a row of zeros in N) has a velocity that the law forbids. The
-    other rows are solved as if that row were consistent, within the iteration limit. Rows that
-    contradict each other are not detected: they end as MAX_ITERATIONS or STALLED. Of a step of
-    higher order: rotors turn with frames of families, and their inertia is left out."""
-    NOT_UNIQUE = 5
+    NOT_UNIQUE = 1
     """Converged, but the solution may not be the only one. Either, under Coulomb's law, contacts
     carry loads that push their surfaces together, and could also be open (Painlevé). Or, with
     ``unique``, the load sharing of vanishing compliance was not found."""
+    MAX_ITERATIONS = 2
+    """Stopped at the iteration limit; the best iterate is returned with its residual."""
+    STALLED = 3
+    """The algorithm could make no further progress; the best iterate is returned with its residual.
+    """
+    INFEASIBLE = 4
+    """A row that no impulse can move (a row of zeros in N) has a velocity that the law forbids. The
+    other rows are solved as if that row were consistent, within the iteration limit. Rows that
+    contradict each other are not detected: they end as MAX_ITERATIONS or STALLED. In a step of
+    :class:`jaxccp.RungeKutta4` or of a generalised-α method it also means that there is armature
+    along a coordinate that a flexible body moves, but the model was built without it: its inertia
+    is left out."""
+    NON_FINITE = 5
+    """The problem contains NaN or inf, or the iteration overflowed; the best finite iterate
+    (possibly the start) is returned."""
 
 
 class DerivativeStatus(IntEnum):

@@ -29,8 +29,8 @@ class Stop:
     """Stopping rule: residual ≤ atol + rtol · max‖r_c‖ [m/s], or the iteration limit.
 
     Raises:
-        ValueError: a tolerance is negative, ``rtol`` is not below 1, or ``max_iterations`` is no
-            whole number.
+        ValueError: a tolerance is negative, ``rtol`` is not below 1, or ``max_iterations`` is not a
+            whole number ≥ 0.
     """
 
     atol: float | Float[Array, ""] | None = None
@@ -95,8 +95,8 @@ def solve(
     Args:
         problem: n rows.
         solver: any algorithm of :mod:`jaxccp.ccp.solvers`, or its name there; APGD when None.
-        guess: multipliers to start from [N·s]. They are multiplied by a factor in [0, 1] so that
-            they lower the objective.
+        guess: multipliers to start from [N·s]. They are projected on K and multiplied by a factor
+            in [0, 1], so that they do not raise the objective.
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
         gradient: ``"converged"`` makes the derivative of a solution zero if its residual is above

@@ -1,4 +1,4 @@
-"""A sequence of algorithms on one problem; each starts when the one before makes no progress."""
+"""A sequence of algorithms on one problem; each starts from the best iterate of those before it."""
 
 from dataclasses import dataclass
 

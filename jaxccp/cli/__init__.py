@@ -1,6 +1,8 @@
-"""The command line; a command is a file of options in ``commands``, one of work, a line here.
+"""The command line; a command has a file of options in ``commands``, a file in ``runs`` that does
+its work, and a line here.
 
-What answers ``--help`` and wrong usages imports neither JAX nor anything that takes as long.
+Modules that are needed for ``--help`` and for usage errors import neither JAX nor anything that
+takes as long.
 """
 
 from typing import Annotated

@@ -23,6 +23,9 @@ def keep_programs(cache: str | None) -> None:
     Args:
         cache: a folder; ``off`` for none; None for the one that ``JAX_COMPILATION_CACHE_DIR``
             names, else that of this package in the user's folder for caches.
+
+    Raises:
+        typer.Exit: the folder that was given cannot be made; with code 2.
     """
     # The compiler logs an error for each cached program, because its tuning hints are not features
     # of the processor; real errors are exceptions.

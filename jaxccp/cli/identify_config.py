@@ -231,7 +231,7 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 
     Args:
         source: file of the settings, for messages.
-        case: settings of the case; ``stepper`` and ``law`` are names.
+        case: settings of the case; ``stepper``, ``law`` and ``solver`` are names.
         loaded: the model, whose sensors are those that are compared.
 
     Raises:
@@ -259,8 +259,8 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 
 
 def as_table(config: Config) -> dict[str, Any]:
-    """Return the settings that an evaluation of the fit needs, ready for JSON: parameters,
-    residual, method."""
+    """Return the settings that an evaluation of the fit needs, ready for JSON: the parameters, and
+    of the first case the residual, its settings and those of the readers."""
     (first, *_) = config.cases
     blank = {field.name: field.default for field in fields(Parameter)}
     parameters = []

@@ -1,4 +1,4 @@
-"""Model files of ``jaxccp simulate``: initial state, controls and the written motion."""
+"""Model files given to a command: initial state, controls and the written motion."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,7 +29,7 @@ class Opened:
     """Controls of the keyframe with the initial state; None without a keyframe."""
 
     def controls(self, steps: int) -> Float[Array, "steps nm"] | None:
-        """Return the control in each step; None if all are 0."""
+        """Return the control in each step; None without a keyframe: then all are 0."""
         if self.control is None:
             return None
         return jnp.broadcast_to(self.control, (steps, *self.control.shape))

@@ -59,8 +59,8 @@ class Contacts:
     total: Int[Array, ""]
     """Number of live contacts before the capacity was applied; more than c means overflow."""
     candidates: Int[Array, "g 2"]
-    """Capacities that the broad phase of each group of ``Topology.searched`` needed, for pairs to
-    test and for pairs to pass on; 0 if the capacity holds all pairs."""
+    """Capacities that the broad phase of each group that has one needed, for pairs to test and for
+    pairs to pass on; 0 if the capacity holds all pairs."""
     position_rate: Float[Array, "c 3"]
     """Velocity of ``position`` at the present velocities of the bodies [m/s]; zero in a model
     without rebounds."""
@@ -101,8 +101,9 @@ def count_stackable_bodies(topology: Topology) -> int:
 
 @jitted
 def detect(model: Model, state: State) -> Contacts:
-    """Return all contacts with a gap below the margin. If there is a capacity, the deepest come
-    first.
+    """Return all contacts with a gap below the margin.
+
+    If there are more contact slots than the capacity, the deepest contacts are kept, deepest first.
 
     Args:
         model: the shapes.

@@ -17,6 +17,7 @@ from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
 NEWTON_STEPS = 3
+"""Number of Newton steps of :func:`_half_rotation` with a slope of their own; one more follows."""
 TURNS = "jaxccp_turns"
 """Checkpoint name of the rotations of the bodies in a step, three numbers for each body."""
 

@@ -34,7 +34,7 @@ class InverseKinematics:
     """The result of :func:`inverse_kinematics`."""
 
     state: State
-    """The pose that was found; its velocities are zero."""
+    """The pose that was found, with the generalised velocities of the initial state."""
     error: Float[Array, ""]
     """Root of the sum of squares of the remaining errors of the targets [m, rad]."""
     iterations: Int[Array, ""]
@@ -72,8 +72,8 @@ def inverse_kinematics(
         sites: wanted position [m] of sites by name, or position and quaternion (w, x, y, z); the
             name of a body means its centre of mass, with the body's axes.
         joints: wanted coordinates of axes by name [m, rad].
-        fixed: names of velocities (:func:`jaxccp.tangent_names`) or of free bodies that do not
-            move.
+        fixed: names of velocities (:func:`jaxccp.tangent_names`) that are zero; the name of a free
+            body, or of a joint with several axes, means all of its velocities.
         damping: damping of the first step, relative to the largest diagonal entry of its matrix J
             Jᵀ.
         tolerance: error at which the targets count as reached [m, rad]; None: 1e-9 in float64 and
@@ -200,7 +200,7 @@ class _Task:
         return jnp.clip(step, low, high)
 
     def displaced(self, state: State, displacement: Float[Array, " nv"]) -> State:
-        """Return the state with its pose displaced and its joint rates unchanged.
+        """Return the state with its pose displaced and its generalised velocities unchanged.
 
         Args:
             state: a pose.

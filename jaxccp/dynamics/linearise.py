@@ -55,8 +55,8 @@ def linearise(
 
     It costs one step and a forward derivative for each column; all columns share the solve and the
     factors of its derivative. At the border between two regimes of a contact or a limit, A and B
-    are those of one regime (docs/derivative.md). The rates of rotors are taken to be those of their
-    axes.
+    are those of one regime (docs/derivative.md). A change of the state changes the rate of each
+    rotor by as much as that of its axis.
 
     Args:
         model: nv degrees of freedom, nm actuators, ma of them with activations.

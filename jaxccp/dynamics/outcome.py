@@ -29,5 +29,5 @@ class Outcome:
     """Velocities of the model's families after the impulses."""
     late_momentum_change: Float[Array, "nb 6"] | None = None
     """Momentum of jointed bodies after late impulses, less M V of ``twist`` with mass and axes at
-    the start of the step [N s, N m s]; both change until the impact. None if no impulse is late, in
-    models with loops, and if the mass matrix is block diagonal."""
+    the start of the step [N s, N m s]; both change until the impact. None if no impulse is late, if
+    rows of loops or tendons are eliminated, and if the mass matrix is block diagonal."""

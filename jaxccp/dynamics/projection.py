@@ -126,6 +126,7 @@ def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:
             damping=zero_actuators,
         ),
         contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),
+        fluid=None,
         families=tuple(
             _UnforcedFamily(family, jnp.asarray(h, zero.dtype)) for family in model.families
         ),

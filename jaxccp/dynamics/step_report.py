@@ -42,14 +42,17 @@ class StepReport:
     """
     reactions: Float[Array, "nj 6"]
     """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
-    origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.row_reactions`)."""
+    origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.row_reactions`). Steppers of
+    second and fourth order give the forces of smooth motion at the end of the step instead, plus
+    the mean of those caused by hard contacts, limits and dry friction."""
     tendon_forces: Float[Array, " nt"]
-    """Force along each tendon [N, N m], mean over the step; positive if it acts to lengthen the
-    tendon, so that a rope that pulls has a negative force
+    """Force along each tendon [N, N m], over the step as :attr:`reactions` are; positive if it acts
+    to lengthen the tendon, so that a rope that pulls has a negative force
     (:func:`jaxccp.dynamics.reaction.tendon_forces`)."""
     contact_wrenches: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
-    mass, mean over the step (:func:`jaxccp.dynamics.reaction.contact_wrenches`)."""
+    mass, mean over the step (:func:`jaxccp.dynamics.reaction.contact_wrenches`). Steppers of second
+    and fourth order give those of smooth contacts at the end of the step."""
     contact_data: ContactData | None = None
     """Every contact, if the stepper has ``contact_data=True``; in a record of several steps, that
     of the last one."""
@@ -153,8 +156,8 @@ def with_solve(report: StepReport, statistics: Statistics) -> StepReport:
 def merge(reports: StepReport) -> StepReport:
     """Merge the reports of several steps, along the first axis, into one.
 
-    Iterations are summed and forces averaged; the contacts are those of the last step. For
-    everything else the worst value counts.
+    Iterations are summed and forces averaged; ``contact_data`` is that of the last step. Of
+    everything else, counts of contacts included, the result has the largest value.
     """
     last = jax.tree.map(lambda leaf: leaf[-1], reports.contact_data)
     reports = replace(reports, contact_data=None)
@@ -189,8 +192,8 @@ def raise_for_overflow(model: Model, reports: StepReport) -> None:
         reports: reports of its steps.
 
     Raises:
-        OverflowError: there were more contacts or near pairs than room; it names the capacity
-            needed.
+        OverflowError: there were more contacts or near pairs than room. For contacts the message
+            names the capacity needed.
     """
     if not bool(jnp.any(reports.overflow)):
         return

@@ -92,8 +92,8 @@ class Stepper(Protocol[CarryT]):
 
         Args:
             model: the model.
-            state: a state, or a carry of a model with any capacity for contacts; the result has
-                this model's.
+            state: a state or a carry. A carry may be that of a model with another capacity for
+                contacts; the result has the capacity of ``model``.
         """
         ...
 
@@ -130,8 +130,8 @@ class Stepper(Protocol[CarryT]):
         *,
         h: StepLength | None = None,
     ) -> tuple[State, StepReport]:
-        """Take a single step. Outside of ``jit`` it is a program, compiled when a model of this
-        structure is first stepped.
+        """Take a single step. Outside of ``jit`` it is compiled when a model of this structure is
+        first stepped.
 
         In a loop use :meth:`init` and :meth:`advance` instead, within ``jit``: they start each
         solve from the impulses of the step before.
@@ -145,6 +145,10 @@ class Stepper(Protocol[CarryT]):
 
         Returns:
             The state after the step, and the report.
+
+        Raises:
+            ValueError: an array has another shape, ``h`` is not positive and finite, or the stepper
+                cannot step this model.
         """
         # Inputs are checked before they are traced: errors name the values then.
         carry: Any = self.init(model, state)

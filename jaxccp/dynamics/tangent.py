@@ -40,7 +40,7 @@ SIX = ("x", "y", "z", "rx", "ry", "rz")
 
 def tangent_names(model: Model) -> tuple[str, ...]:
     """Return the names of the nv velocities: ``trunk.x`` … ``trunk.rz`` for a body, the name of an
-    axis, a number for a family."""
+    axis, ``family0.3`` for velocity 3 of the first family."""
     topology = model.topology
     six = [
         f"{topology.bodies[body]}.{part}" for body in root_and_free_bodies(topology) for part in SIX
@@ -62,11 +62,12 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
         change: change of the pose [m, rad], of the velocities [m/s, rad/s], then of activations.
 
     Returns:
-        A state whose bodies are connected by the joints of the trees. Rotors turn with their axes.
+        A state whose bodies are connected by the joints of the trees. The rate of each rotor
+            changes by as much as that of its axis.
 
     Raises:
-        ValueError: the change has another length, or a family's coordinates differ in kind from its
-            velocities, so that they cannot be added.
+        ValueError: the change or an array of the state has another shape, or a family has another
+            number of coordinates than of velocities, so that changes cannot be added to them.
     """
     topology, state = model.topology, checked_state(model, state)
     _check(model, state)

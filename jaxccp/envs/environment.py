@@ -147,7 +147,7 @@ class Environment:
             physics, _, status, unsolved, overflow = carry
             physics, report = self.stepper.advance(self.model, physics, control=control)
             solve_status = report.solver.status
-            failed: Bool[Array, ""] = solve_status != Status.CONVERGED
+            failed: Bool[Array, ""] = solve_status > Status.NOT_UNIQUE
             return (
                 physics,
                 report.contact_wrenches,

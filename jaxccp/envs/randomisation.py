@@ -78,14 +78,14 @@ RANDOMISED = {
 def randomisation(**ranges: Range) -> Randomise:
     """Return a function ``randomise(key, model)`` that scales parameters by random factors.
 
-    Each parameter has factors drawn uniformly from its own range, one for each shape, body, axis or
-    actuator.
+    Each parameter has factors drawn uniformly from its own range, one for each shape, body, axis,
+    tendon or actuator; gravity has a single one.
 
     Args:
         ranges: lowest and highest factor, positive, by the names of :data:`RANDOMISED`.
 
     Raises:
-        ValueError: a name is not known, or a range is none.
+        ValueError: a name is not known, or a range is not 0 < lowest ≤ highest < ∞.
     """
     for name, (low, high) in ranges.items():
         if name not in RANDOMISED:

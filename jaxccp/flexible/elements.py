@@ -37,9 +37,10 @@ class Elements:
         raise NotImplementedError
 
     def masses(self) -> Float[Array, "e k k"]:
-        """Return the mass matrices of the elements [kg].
+        """Return the mass matrices of the elements, [kg] between positions.
 
-        Each entry stands for a block of 3 × 3, the entry times the identity.
+        Each first derivative among the vector coordinates adds a factor [m]. An entry stands for a
+        block of 3 × 3, the entry times the identity.
         """
         raise NotImplementedError
 

@@ -80,13 +80,14 @@ def orientations(
 ) -> Float[Array, "nf 4"]:
     """Return the orientations of the frames, as quaternions (w, x, y, z).
 
-    A frame with a single gradient is rotated twice from the identity by the smallest rotation: to
-    the direction of the gradient in the reference configuration, and from there to its present
-    direction.
+    The orientation of a frame with a single gradient is the product of two smallest rotations: from
+    the frame's axis to the direction that the gradient has in ``reference``, and from there to its
+    present direction.
 
     Args:
         layout: the layout of the body.
-        reference: vector coordinates of the reference.
+        reference: vector coordinates at time 0, :attr:`NodalFamily.position`; not those of the
+            unstrained body.
         x: vector coordinates.
     """
     identity = jnp.zeros((layout.count, 4), x.dtype).at[:, 0].set(1.0)

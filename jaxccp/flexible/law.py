@@ -36,7 +36,7 @@ class Law:
         raise NotImplementedError
 
     def ratio(self, y: Float[Array, "m 3"]) -> Float[Array, ""]:
-        """Return the ratio of volume, or of length, to that of the reference, up to a positive
+        """Return the ratio of volume, area or length to that of the reference, up to a positive
         factor.
 
         The element is inverted where it is not positive.

@@ -61,7 +61,8 @@ class Layout(ByContent):
 
     @cached_table
     def columns(self) -> np.ndarray:
-        """Indices of the velocities that move each frame [nf w]; nv for fixed components."""
+        """Indices of the velocities that move each frame [nf+m w]; nv for fixed components, and to
+        fill up shorter rows."""
         rows = np.stack([self.frames, *(rows for _, rows in self.slopes)], axis=1)
         parts = [self._numbers(rows)]
         if self.between is not None:

@@ -1,4 +1,5 @@
-"""Stiffnesses C of materials, between strains and stresses (xx, yy, zz, 2yz, 2xz, 2xy)."""
+"""Stiffnesses C of materials: stresses (xx, yy, zz, yz, xz, xy) from strains with doubled shears
+(xx, yy, zz, 2yz, 2xz, 2xy)."""
 
 import jax
 import jax.numpy as jnp

@@ -71,8 +71,9 @@ class Fit:
         """Error of the parameters that the last length of steps leaves; None unless the fit had
         several.
 
-        Hard contact makes an error that is proportional to the length h of a step: having moved by
-        Δ from the steps H before, parameters have Δ h/(H − h) before them (Richardson 1911).
+        Hard contact makes an error that is proportional to the length of a step. If the last
+        change of steps, from H to h, moved a parameter by Δ, it would move by a further Δ h/(H − h)
+        as h tends to 0 (Richardson 1911).
         """
         residuals = [case.residual for case in self.problem.cases]
         pairs = [r.steps[-2:] for r in residuals if isinstance(r, Simulate) and len(r.steps) > 1]
@@ -125,7 +126,8 @@ class Fit:
         Args:
             name: name of the parameter.
             level: probability that the interval contains the true value.
-            points: maximum number of values on either side of the fit.
+            points: maximum number of values on either side of the fit, before the search for the
+                end of the interval.
         """
         return profile(self, name, level, points)
 
@@ -165,7 +167,7 @@ class Fit:
         return write_report(self, Path(folder), profiles, planned)
 
     def table(self) -> str:
-        """Return a table of values, standard errors and initial values."""
+        """Return a table of values, half widths of 95 % intervals, and initial values."""
         lines = [f"{'parameter':48s} {'value':>12s} {'± 95 %':>10s} {'initial':>12s}"]
         half, start = self.uncertainty.interval(), self.problem.column("initial")
         for name, value, wide, first in zip(self.names, self.values, half, start, strict=True):

@@ -50,8 +50,8 @@ class Problem:
             method: settings of the iteration.
 
         Raises:
-            ValueError: a path names nothing, or the recordings do not go with the model or with the
-                residual.
+            ValueError: a path names nothing, the recordings do not go with the model or with the
+                residual, or have fewer values than there are parameters without a prior.
         """
         if residual is not None:
             self.cases = (Case(mechanism, recordings, residual),)  # type: ignore[arg-type]
@@ -135,12 +135,13 @@ class Problem:
         """Fit the parameters to the recordings.
 
         Args:
-            progress: called after every step with its number (from 1 for each length of simulations
-                and each restart), the loss and the parameters.
+            progress: called after every accepted step with the number of the step (from 1 for each
+                length of simulations or steps, and each restart), the negative log-likelihood and
+                the parameters.
             initial: initial values by name; they replace those of the parameters.
             restarts: further starts, drawn at random, for a loss with many minima.
-            resume: file of parameters, written after every step; a call with an existing file
-                continues from it.
+            resume: file of parameters, written after every accepted step; a call with an existing
+                file continues from it.
 
         Raises:
             ValueError: ``initial`` has an unknown name, or both ``restarts`` and ``resume`` are

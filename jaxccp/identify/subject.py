@@ -17,7 +17,8 @@ class Channels:
     """Calibration of channels: recorded value = scale · true value + offset, recorded with a delay.
 
     Input channels (torques, controls) are converted to true values before they act on the model.
-    Predictions of observed channels are converted to recorded values.
+    Predictions of observed channels are converted to recorded values. Poses have a delay, but
+    neither scale nor offset.
     """
 
     offset: Float[Array, " k"]

@@ -109,18 +109,26 @@ class Arrays:
         return tuple(map(str, value))
 
     def shape(self, field: str) -> tuple[int, ...]:
-        """Return the shape of an array."""
+        """Return the shape of an array.
+
+        Raises:
+            InputError: the array is missing or cannot be read.
+        """
         return self._load(field).shape
 
     def kind(self, field: str) -> str:
-        """Return NumPy's letter for the kind of an array's dtype: ``f``, ``i``, ``U`` and so on."""
+        """Return NumPy's letter for the kind of an array's dtype: ``f``, ``i``, ``U`` and so on.
+
+        Raises:
+            InputError: the array is missing or cannot be read.
+        """
         return self._load(field).dtype.kind
 
     def numbers(self, field: str) -> np.ndarray:
         """Return a float64 array of any shape; NaN is a missing number.
 
         Raises:
-            InputError: the array does not hold real numbers, or some are infinite.
+            InputError: the array is missing, does not hold real numbers, or some are infinite.
         """
         value = self._load(field)
         value = self._numbers(field, value.shape)
@@ -150,8 +158,8 @@ class Arrays:
             shape: the shape of both; None stands for any length.
 
         Raises:
-            InputError: an array is missing or has another shape, or a lower bound exceeds the upper
-                one.
+            InputError: an array is missing or has another shape; a bound is NaN, a lower one +inf
+                or an upper one −inf; or a lower bound exceeds the upper one.
         """
         lo = self._numbers(lower, shape)
         hi = self._numbers(upper, lo.shape)

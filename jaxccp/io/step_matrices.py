@@ -11,20 +11,21 @@ from jaxccp.io.output import write_file, write_npz
 
 
 def write_system(folder: str | Path, descriptor: Descriptor) -> Path:
-    """Write the matrices of a step: ``system.npz``, and H, J, E, f, b, Z and d in MatrixMarket
-    text.
+    """Write the matrices of a step: ``system.npz``, and H, J, E, f, b, Z and d = (f, −b) in
+    MatrixMarket text.
 
     The npz file has the layout "system" (``jaxccp/io/system_layout.py``), or "velocities" for
     blocks over generalised velocities (``jaxccp/io/velocities_layout.py``);
-    :func:`jaxccp.io.read_problem` reads it as a problem. The other files are ``H.mtx``, …,
-    ``rhs.mtx``, for other programs, as Chrono's ``WriteMatrixBlocks`` and ``WriteMatrix`` write
-    them: fixed bodies have no columns.
+    :func:`jaxccp.io.read_problem` reads it as a problem. The other files are ``H.mtx``, …, and
+    ``rhs.mtx`` for d, for other programs, as Chrono's ``WriteMatrixBlocks`` and ``WriteMatrix``
+    write them: fixed bodies have no columns.
 
     Returns:
         The path of the npz file.
 
     Raises:
         InputError: the folder cannot be made or written to.
+        TypeError: H and J of the descriptor are not over the same velocities.
     """
     folder, cones = Path(folder), descriptor.cones
     blocks = matrices(descriptor)

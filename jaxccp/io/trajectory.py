@@ -6,7 +6,7 @@
     contacts, iterations, status, overflow (n,), integers     residual_ccp, residual_ncp (n,) [m/s]
     source                the built-in scene whose motion it is, "" for any other
 
-Sample 0 is the initial state; entry i of the last two lines is of the steps from sample i to
+Sample 0 is the initial state; entry i of the arrays of length n is of the steps from sample i to
 i + 1 (most contacts, hard and smooth; sum of iterations; worst of the others). Of B copies run at
 once, every array but ``time``, ``bodies`` and ``source`` has a leading axis B.
 """

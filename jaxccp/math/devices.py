@@ -66,7 +66,8 @@ def chunked_vmap(
 
     Raises:
         ValueError: when the result is called: no array has a batch axis, batch axes differ in
-            length, or ``in_axes`` has another number.
+            length or are empty, ``in_axes`` has a number other than 0, or it is a tuple with
+            another length than the arguments.
     """
 
     @wraps(function)

@@ -73,7 +73,8 @@ def smoothed_gradient(
 
     Raises:
         ValueError: ``estimator`` is unknown, ``samples`` is below 2, "mixed" has no ``accuracy``,
-            or ``loss`` does not return a single number.
+            or with "zeroth" ``loss`` does not return a single number.
+        TypeError: with "first" or "mixed" ``loss`` does not return a single real number.
     """
     if estimator not in get_args(Estimator):
         raise ValueError(f"estimator must be one of {get_args(Estimator)}, not {estimator!r}")

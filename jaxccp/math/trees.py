@@ -34,7 +34,7 @@ def merged(first: _Tree, second: _Tree) -> _Tree:
 
 
 def depending_on(tree: _Tree, other: PyTree) -> _Tree:
-    """Return ``tree`` with the same values, but formally dependent on all numbers of ``other``.
+    """Return ``tree`` with the same values, but formally dependent on all floats in ``other``.
 
     JAX batches and differentiates the body of a loop once more for every part of the carry that
     turns out to be mapped, or to have a derivative, after the first pass. If all of the first carry

@@ -176,10 +176,10 @@ class Family:
         gravity: Float[Array, "3"],
         h: Array | float,
     ) -> Float[Array, " nv"]:
-        """Return M v + h f(q, v), which equals M̂ v⁺ without contacts and joints.
+        """Return M v + h f₀(q, v), which equals M̂ v⁺ without contacts and joints.
 
-        f are all forces of the family, including gravity and velocity products. Forces that are
-        implicit in M̂ are evaluated at q and at v = 0.
+        f₀ are all forces of the family, including gravity and velocity products, but forces that
+        are implicit in M̂ are evaluated at q and at v = 0.
 
         Args:
             q: coordinates.

@@ -32,7 +32,8 @@ class Linkage(ByContent):
     motions: tuple[Motion, ...]
     """Kind of each axis [na]."""
     slots: np.ndarray
-    """Axes of each joint in their order, padded with na [nj most]."""
+    """Axes of each joint in their order, padded with na [nj k]; k is the largest number of axes of
+    a joint."""
     routing: Routing
     """The tendons."""
     compliant: np.ndarray
@@ -61,7 +62,8 @@ class Linkage(ByContent):
     bounded: np.ndarray
     """Mask of the servos whose force has a limit."""
     summed: np.ndarray
-    """Coordinates along which the sum of all actuator forces has a limit, tendons first."""
+    """Coordinates along which the sum of several actuators' forces has a limit, in ascending
+    order."""
 
     @cached_table
     def place(self) -> tuple[np.ndarray, np.ndarray]:
@@ -97,19 +99,19 @@ class Linkage(ByContent):
         return bool(self.joints or self.routing.tendons)
 
     def joint(self, name: str) -> int:
-        """Return the index of a joint by name."""
+        """Return the index of a joint by name; ``ValueError`` if there is none."""
         return index("the model", "joint", self.joints, name)
 
     def axis(self, name: str) -> int:
-        """Return the index of an axis by name."""
+        """Return the index of an axis by name; ``ValueError`` if there is none."""
         return index("the model", "axis", self.axes, name)
 
     def tendon(self, name: str) -> int:
-        """Return the index of a tendon by name."""
+        """Return the index of a tendon by name; ``ValueError`` if there is none."""
         return index("the model", "tendon", self.routing.tendons, name)
 
     def actuator(self, name: str) -> int:
-        """Return the index of an actuator by name."""
+        """Return the index of an actuator by name; ``ValueError`` if there is none."""
         return index("the model", "actuator", self.actuators, name)
 
 

@@ -64,10 +64,11 @@ class Shapes:
     quaternion: Float[Array, "ng 4"]
     """Orientation of the shape's frame in its body's frame, (w, x, y, z)."""
     size: Float[Array, "ng 3"]
-    """Dimensions of the shape, with a meaning that depends on its kind [m]."""
+    """Dimensions of the shape, with a meaning that depends on its kind [m]. Those of a convex mesh,
+    and the third one of a height field, are factors."""
     radius: Float[Array, " ng"]
-    """Radius of the ball that is swept over the shape's core [m]; the core has the dimensions
-    ``size``."""
+    """Radius of the ball that is swept over the shape's core [m]. The half extents of a box's core
+    are ``size - radius``; a cylinder is a segment swept by a disc of this radius."""
     friction: Float[Array, " ng"]
     """Coulomb coefficient."""
     restitution: Float[Array, " ng"]

@@ -1,5 +1,6 @@
 """The scalar rows of a model's problems: their families, their order, and what each acts along.
 
+A family of rows is a kind of row, such as "spring"; ``Model.families`` are something else.
 All that does not depend on the state is declared here, once; :mod:`jaxccp.dynamics.rows` makes the
 rows of a step.
 """
@@ -21,8 +22,8 @@ class RowFamily:
     """A family of scalar rows."""
 
     coordinates: Callable[[Linkage], np.ndarray]
-    """Coordinate that each row acts along: those of the axes, then of the tendons; −1 for a
-    constrained motion of a joint."""
+    """Index of the coordinate that each row acts along, counted over all axes, then all tendons; −1
+    for a constrained motion of a joint."""
     bounded: Callable[[Linkage], np.ndarray | bool] = lambda linkage: False
     """Mask of the rows whose force has a bound; the others are equalities."""
     bilateral: bool = False
@@ -118,7 +119,7 @@ def row_order(linkage: Linkage) -> RowOrder:
 
 
 def rows_on(linkage: Linkage, bodies: np.ndarray) -> np.ndarray:
-    """Return the mask of the scalar rows that act on any of the bodies in the mask ``bodies``.
+    """Return the mask of the scalar rows that act on any of the bodies in the mask ``bodies`` [s].
 
     Args:
         linkage: joints and tendons.

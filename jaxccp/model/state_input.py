@@ -17,13 +17,14 @@ def checked_state(model: Model, state: State, batched: bool = False, what: str =
     requires.
 
     Args:
-        model: that the state belongs to.
-        state: entries may be NumPy arrays or lists.
-        batched: whether they may have leading axes; else the state is of one copy.
+        model: the model that the state belongs to.
+        state: the state, whose entries may be NumPy arrays or lists.
+        batched: whether entries may have leading axes; else the state is of one copy.
         what: name of the argument, with which the message of an error begins.
 
     Raises:
-        ValueError: an entry has another shape, such as that of another model's state.
+        ValueError: an entry has another shape, such as that of another model's state, or the state
+            has another number of families.
     """
     topology = model.topology
     linkage = topology.linkage

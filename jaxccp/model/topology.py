@@ -20,8 +20,8 @@ ImpactTimes = Literal["bounces", "all"]
 DENSE = 100
 """Largest number of degrees of freedom for which a model has a single dense mass matrix."""
 MAX_DENSE = 300
-"""Largest number of degrees of freedom of rigid bodies that share one mass matrix where a method
-couples all velocities. With more of them bodies without joints are a part of their own."""
+"""Value of :attr:`Topology.dense` in steps that are implicit in the forces of smooth contacts,
+which couple all velocities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,8 @@ class Topology(ByContent):
     shape_body: np.ndarray
     """Body of each shape [ng]."""
     row: np.ndarray
-    """Row of each shape in the table of its kind, such as ``Shapes.hulls``; 0 for kinds that have
-    no table [ng]."""
+    """Row of each shape in the table of its kind, such as ``Shapes.hulls`` [ng]. It has no meaning
+    for kinds without a table."""
     pairs: tuple[PairGroup, ...]
     """The pairs of hard shapes that may touch, grouped by kernel."""
     combination: Combination
@@ -130,9 +130,9 @@ class Topology(ByContent):
         return replace(self, block_diagonal_mass=True)
 
     def body(self, name: str) -> int:
-        """Return the index of a body by name."""
+        """Return the index of a body by name; ``ValueError`` if there is none."""
         return index("the model", "body", self.bodies, name)
 
     def shape(self, name: str) -> int:
-        """Return the index of a shape by name."""
+        """Return the index of a shape by name; ``ValueError`` if there is none."""
         return index("the model", "shape", self.shape_names, name)

@@ -60,8 +60,8 @@ def split_limits(
             gear = 1.0 if axis in ropes else actuator_.actuator.gear
             if gear:
                 low, high = sorted((lower / gear, upper / gear))
-                force_limits = actuator_.actuator.force_limits
-                narrowed = (max(force_limits[0], low), min(force_limits[1], high))
+                low, high = np.clip(actuator_.actuator.force_limits, low, high)
+                narrowed = (float(low), float(high))
                 changed[direct[0]] = replace(
                     actuator_, actuator=replace(actuator_.actuator, force_limits=narrowed)
                 )

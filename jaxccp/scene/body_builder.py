@@ -138,8 +138,8 @@ class BodyBuilder(PairBuilder):
         """Attach a shape to a body and return the shape's index.
 
         Two shapes can collide if the ``group`` of each has a bit in common with the ``mask`` of the
-        other, they belong to different bodies of which one is free, and the two bodies are not
-        excluded.
+        other, they belong to different bodies of which at least one moves, these are not frames of
+        the same family, and the two bodies are not excluded.
 
         Args:
             body: body by index or name.
@@ -152,7 +152,8 @@ class BodyBuilder(PairBuilder):
             name: unique name; None: ``shape<i>``.
 
         Raises:
-            ValueError: the body does not exist, or a plane or height field is on one that moves.
+            ValueError: the body does not exist, the name is taken, a number is not physical, or a
+                plane or height field is on a body that moves.
         """
         shape_name = name or f"shape{len(self._shapes)}"
         fresh("shape", shape_name, [spec.name for spec in self._shapes])

@@ -62,7 +62,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
     """
     broad_phase: str = "auto"
     """Method that finds the pairs of moving shapes that are close: a name in
-    :data:`jaxccp.collision.broad.BROAD`, or ``"auto"``, a choice by the number of shapes. It is
+    :data:`jaxccp.collision.broad.BROAD`, or ``"auto"``, a choice by the number of pairs. It is
     used once a rollout, or :func:`jaxccp.fit_capacity`, has set the capacity for pairs."""
 
     def __post_init__(self) -> None:
@@ -82,8 +82,8 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             The model, and the state in which the bodies are where they were added.
 
         Raises:
-            ValueError: the model has no body, or the poses of the bodies violate a joint or a
-                tendon of given length.
+            ValueError: the model has no body, ``max_contacts`` is less than 1, or the poses of the
+                bodies violate a joint or a tendon of given length.
         """
         model, state = self.build_open(max_contacts)
         # Frames made from an anchor coincide by construction.
@@ -167,7 +167,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
 
 
 def contact_capacity(model: Model) -> int:
-    """Return the largest number of contacts in one step of the model."""
+    """Return the largest number of hard contacts in one step of the model."""
     every = slots(model.topology)
     limit = model.topology.max_contacts
     return every if limit is None else min(limit, every)

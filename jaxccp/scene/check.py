@@ -63,7 +63,8 @@ def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarra
         value: the value given by the user.
 
     Raises:
-        ValueError: the length of the quaternion differs from 1 by more than 1e-3.
+        ValueError: the value is not 4 finite numbers, or its length differs from 1 by more than
+            1e-3.
     """
     maker = {(3,): 'from_euler("xyz", …)', (3, 3): "from_matrix(…)"}.get(np.shape(value))
     if maker:
@@ -90,7 +91,7 @@ def inertia_matrix(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray
         value: three principal moments, or a tensor.
 
     Raises:
-        ValueError: no distribution of mass has it.
+        ValueError: the value has another shape, or no distribution of mass has that inertia.
     """
     array = np.asarray(value, float)
     tensor = np.diag(array) if array.shape == (3,) else array

@@ -51,7 +51,7 @@ class JointBuilder(PairBuilder):
             joint: kind of joint, the motions of the second body against the first; see
                 :mod:`jaxccp.model.joints`.
             first: a body by index or name, or the world, 0.
-            second: the other body; one of the two must be free.
+            second: the other body; at least one of the two must be able to move.
             anchor: origin of the joint's frame, world [m]; all coordinates are 0 in the poses that
                 the bodies were added with.
             quaternion: orientation of the joint's frame, world; the axes' directions are given in

@@ -13,7 +13,10 @@ CLOSURE_TOLERANCE = 1e-4
 
 
 class LoopClosureError(ValueError):
-    """The poses of the bodies violate a joint, or a tendon of given length."""
+    """The poses of the bodies violate a joint, or a tendon of given length.
+
+    ``what`` names it, and ``error`` is its largest error [m, rad].
+    """
 
     def __init__(self, what: str, error: float, message: str) -> None:
         super().__init__(f"{what}: {message}")

@@ -27,7 +27,7 @@ def stack(key: draw.Key) -> tuple[Model, State]:
     for i in range(BOXES):
         height = (2 * i + 1) * HALF[2]
         builder.add_solid(Box(HALF), MASS, SURFACE, position=(0.0, 0.0, height), name=f"box{i + 1}")
-    # Twice the contacts at rest: four on the ground, up to eight between two boxes.
+    # More than the contacts at rest: four on the ground and up to eight between two boxes: 76.
     model, state = builder.build(max_contacts=12 * BOXES)
 
     dtype = state.position.dtype

@@ -29,7 +29,8 @@ def ball_orientation(r: Reading, i: Index) -> Float[Array, "n 4"]:
 
 
 def ball_rate(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the angular velocity of a ball joint, in the axes of its second body [rad/s]."""
+    """Return the angular velocity of a ball joint, in the axes of the joint's frame on its second
+    body [rad/s]."""
     return r.step.rate[address_range(i, 3)]
 
 

@@ -98,7 +98,7 @@ class Finder:
             about: name of a site, or a site.
 
         Raises:
-            ValueError: no site and no body has that name.
+            ValueError: no site or body has that name, or ``about`` is neither a name nor a site.
         """
         if isinstance(about, str):
             return index(label, "site", self.sites.names, about)

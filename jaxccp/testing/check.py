@@ -29,7 +29,7 @@ SOLVER = "newton"
 ROLLING_SOLVER = "auto"
 """Solver where contacts resist spinning and rolling, which Newton does not take."""
 TOLERANCE = {64: 1e-6, 32: 1e-2}
-"""Relative error from which on a derivative counts as wrong, by precision."""
+"""Relative error above which a derivative counts as wrong, by precision."""
 BATCH = 64
 """Number of changed motions that are run at once."""
 

@@ -37,7 +37,8 @@ class Differences:
     kink: Bool[np.ndarray, " p"]
     """Whether the slopes to the left and to the right differ, however short the step."""
     length: Float[np.ndarray, " p"]
-    """Step length of ``value``."""
+    """Shorter of the two step lengths that ``value`` is extrapolated from, in the unit of the
+    input."""
 
 
 def from_values(

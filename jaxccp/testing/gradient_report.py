@@ -18,12 +18,13 @@ UNCERTAIN = 3.0
 ROUNDING = 50.0
 """Error that any derivative may have, in machine epsilons of the largest of all."""
 NOTHING = 1e-3
-"""Share of the largest derivative of all, times the tolerance, in natural units, below which a
-derivative counts as zero."""
+"""A derivative counts as zero if it is at most this, times the tolerance, times the largest
+derivative of all, in the natural units of the inputs."""
 UNRESOLVED_SHARE = 0.1
-"""The same share for a derivative that is not larger than its uncertainty."""
+"""The same factor for a derivative that is at most ``UNCERTAIN`` times its uncertainty."""
 NOISE = 10.0
-"""The same share for one-sided differences of a derivative that counts as zero."""
+"""The same factor for the one-sided differences of a derivative that counts as zero; if they are
+larger, there may be a kink."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class InputReport:
 
     @property
     def error(self) -> float:
-        """Worst relative error of entries that are neither at a kink nor unresolved; NaN where all
-        are."""
+        """Worst relative error of the entries that agree or are wrong; NaN if there are none."""
         errors = [e.error for e in self.entries if e.verdict in ("agrees", "wrong")]
         return max(errors, default=float("nan"))
 
@@ -77,7 +77,7 @@ class GradientReport:
     precision: int
     """64 or 32 bits."""
     tolerance: float
-    """Relative error from which on a derivative counts as wrong."""
+    """Relative error above which a derivative counts as wrong."""
 
     @property
     def error(self) -> float:
@@ -131,15 +131,16 @@ def judge_inputs(
 ) -> tuple[InputReport, ...]:
     """Return each input with the verdicts on its entries.
 
-    ``agrees``: within the tolerance. ``kink``: slopes to the left and to the right differ.
-    ``unresolved``: off by no more than the differences may be, or by the rounding of ``exact``.
-    ``no effect``: both are zero as far as can be told. ``wrong``: anything else.
+    ``non-finite``: ``exact`` has NaN or infinity. ``kink``: slopes to the left and to the right
+    differ. ``no effect``: both are zero as far as can be told. ``agrees``: within the tolerance.
+    ``unresolved``: beyond it, but by no more than the uncertainty of the differences and the
+    rounding of ``exact``. ``wrong``: anything else. The first that holds is the verdict.
 
     Args:
         inputs: the inputs.
         exact: derivatives to check.
         differences: central differences.
-        tolerance: relative error from which on a derivative counts as wrong.
+        tolerance: relative error above which a derivative counts as wrong.
         precision: 64 or 32 bits.
     """
     size = np.max(np.abs(differences.value), axis=1, initial=0.0)

@@ -168,7 +168,8 @@ def _place(replay: Replay, body: int) -> str:
 
 
 def _extent(replay: Replay) -> tuple[np.ndarray, float]:
-    """Return centre and edge lengths of a box around all moving bodies at all instants [m]."""
+    """Return the centre and the length of the diagonal of a box around all moving bodies at all
+    instants [m]."""
     reach = np.zeros(len(replay.bodies))
     for solid in replay.solids:
         radius = float(np.linalg.norm(solid.vertices, axis=1).max())

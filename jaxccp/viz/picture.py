@@ -17,7 +17,8 @@ from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
 from jaxccp.viz.skin import body_colours, movable_groups
 
 GHOSTS = 8
-"""Number of earlier poses that are drawn for a single body; fewer for many bodies."""
+"""Maximum number of poses drawn between the first and the last one, for a single body; fewer for
+many bodies."""
 PATHS = 64
 """Largest number of copies in a batch whose paths are drawn."""
 

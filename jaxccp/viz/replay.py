@@ -72,8 +72,8 @@ class Replay:
     force: Float[np.ndarray, "n c 3"]
     """Contact forces on the second bodies in world axes [N]; 0 in slots without a contact."""
     weight: float
-    """Total weight of all rigid bodies that are not fixed [N], the unit of the arrows of forces;
-    the largest force if there are no such bodies."""
+    """Force whose arrow has the unit length [N]: the weight of all rigid bodies that are not fixed;
+    without gravity, their mass times 1 m/s²; the largest force if there are no such bodies."""
 
     def indices_at(self, times: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
         """Return the indices of the last instants at or before some times [s]."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.ccp import Stop
+from jaxccp.ccp import Status, Stop
 from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized, energy, rollout
 from jaxccp.model import Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
@@ -172,7 +172,7 @@ def test_exhausted_iterations_are_a_status() -> None:
     _, trajectory = rollout(model, state, hasty, STEPS)
     solver = trajectory.report.solver
     assert solver.iterations.max() == 2
-    stopped = np.asarray(solver.status) == 1
+    stopped = np.asarray(solver.status) == Status.MAX_ITERATIONS
     assert stopped.any() and np.all(np.asarray(solver.residual_ncp)[stopped] > 1e-12)
 
 

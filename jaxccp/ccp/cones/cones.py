@@ -75,12 +75,12 @@ class Cones:
         Raises:
             ValueError: bounds or coefficients differ in number.
         """
-        lo = jnp.asarray(self.lo)
-        mu = as_floats("cones.mu", self.mu, [Dimension("contacts", len(jnp.asarray(self.mu)))])
-        scalars, contacts = Dimension("scalar rows", len(lo)), Dimension("contacts", len(mu))
+        contacts = Dimension("contacts", jnp.size(self.mu))
+        scalars = Dimension("scalar rows", jnp.size(self.lo))
+        mu = as_floats("cones.mu", self.mu, [contacts])
         lo, hi = (
             as_floats(f"cones.{name}", bound, [scalars])
-            for name, bound in (("lo", lo), ("hi", self.hi))
+            for name, bound in (("lo", self.lo), ("hi", self.hi))
         )
         if self.rolling is None:
             return replace(self, lo=lo, hi=hi, mu=mu)

@@ -33,7 +33,7 @@ def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Arr
 
 
 def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:
-    """Return two masks [c, c]: the points inside their cones, and the points in the polar cones.
+    """Return two masks, [c] each: the points inside their cones, and those in the polar cones.
 
     Points in the polar cone project to the apex. With μ = 0 the cone is a ray without an inside, so
     that a contact without friction never sticks.

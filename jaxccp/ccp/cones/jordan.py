@@ -59,7 +59,7 @@ def _hyperbolic(w: Vectors) -> Float[Array, "c 3 3"]:
 
 
 def reach(x: Vectors, d: Vectors) -> Float[Array, " c"]:
-    """Return the largest t with x + t d in Q, inf if there is none.
+    """Return the largest t ≥ 0 with x + t d in Q, inf if that holds for every t.
 
     Args:
         x: points inside Q.

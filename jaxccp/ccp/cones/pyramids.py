@@ -91,8 +91,8 @@ def spectrum(
 
     The Jacobian is the orthogonal projection on the whole space (inside the pyramid), on a face, on
     an edge or on 0 (at the apex). The eigenvectors come in the order of the round cone's: along the
-    generator, across it and outward. The generator is the edge for points that project to an edge,
-    and the middle line of the nearest side for all others.
+    generator, across it and outward. The generator is the edge for points that project to an edge
+    or to the apex, and the middle line of the nearest side for all others.
 
     Args:
         x: normal and tangential components of each impulse.

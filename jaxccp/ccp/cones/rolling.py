@@ -26,9 +26,10 @@ SUBSETS = np.array(list(np.ndindex(2, 2, 2)), float)
 
 def arms(rows: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
     """Return the length ℓ of each contact that makes ℓ times its whitened rolling rows as long as
-    its whitened tangential rows.
+    its whitened tangential rows; 1 where either are zero.
 
-    If either rows are zero, their length counts as 1.
+    Args:
+        rows: rows of W: normal, two tangents, spin and two rolls of each contact.
     """
     tangents, rolls = (jnp.sum(rows[:, part] ** 2, axis=(1, 2)) for part in (TANGENTS, ROLLS))
     mobile = (tangents > 0) & (rolls > 0)

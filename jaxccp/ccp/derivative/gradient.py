@@ -21,6 +21,9 @@ class Relaxed:
     Values do not change. Only the derivative uses cones with rounded edges
     (:mod:`jaxccp.ccp.cones.relaxed`), so that it includes contacts that are about to close, open or
     slide.
+
+    Raises:
+        ValueError: ``speed`` or ``distance`` is not positive and finite.
     """
 
     speed: float

@@ -146,8 +146,8 @@ class BodyDelassus(SplitDelassus):
         return jnp.concatenate([jnp.where(scalars, self.scalar_bodies, none), contacts])
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Return the largest number among the blocks that share a moving body; fixed bodies do not
-        couple blocks."""
+        """Return the function from a number of each row block to the largest of these numbers over
+        the blocks that share a moving body with it; fixed bodies do not couple blocks."""
         block_bodies = self.block_bodies
 
         def through_bodies(x: Array) -> Array:
@@ -179,7 +179,7 @@ class BodyFactors:
     """Factors of C + L N R with N = W Wᵀ + E, where W has at most six columns per body.
 
     (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + L E R, U = L W, Vᵀ = Wᵀ R: this
-    factorises a matrix of size 6 × bodies instead of 3 × contacts.
+    factorises a matrix of 6 rows per body instead of one of n rows.
     """
 
     delassus: BodyDelassus

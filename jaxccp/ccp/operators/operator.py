@@ -1,4 +1,8 @@
-"""The interface of the Delassus operator N = J M̂⁻¹ Jᵀ + E, for solvers and for the derivative."""
+"""The interface of the Delassus operator N = J M̂⁻¹ Jᵀ + E, for solvers and for the derivative.
+
+J is the Jacobian of the rows, M̂ the mass matrix of a step (with its implicit stiffness and damping)
+and E the diagonal compliance of the rows.
+"""
 
 from collections.abc import Callable
 
@@ -20,8 +24,9 @@ class Delassus:
 
     Subclasses are frozen dataclasses of arrays that implement :attr:`rows`, :meth:`apply`,
     :meth:`diagonal`, :meth:`blocks`, :meth:`dense` and :meth:`scaled`. The other methods have a
-    default based on the dense matrix; subclasses override them where they have something cheaper.
-    Solvers use only what this class defines.
+    default; subclasses override them where they have something cheaper. Solvers use only what this
+    class and :class:`SplitDelassus` define; sweeps have products of their own for some subclasses
+    (:mod:`jaxccp.ccp.sweeps.rows`).
     """
 
     band: Band | None = None
@@ -33,10 +38,10 @@ class Delassus:
         raise NotImplementedError
 
     def checked(self, dtype: jnp.dtype) -> "Delassus":
-        """Return the operator with arrays of floats.
+        """Return the operator with arrays of floats; by default the operator as it is.
 
         Args:
-            dtype: dtype of the result if the operator's arrays are not floats.
+            dtype: dtype that the arrays are converted to.
 
         Raises:
             ValueError: the shapes of its arrays do not fit one another.
@@ -108,8 +113,8 @@ class Delassus:
         return dense_factors(coupled + complement.dense() + ridge * identity, symmetric)
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Return a function that gives each row block the largest number of the blocks coupled to
-        it by N."""
+        """Return the function from a number of each row block to the largest of these numbers over
+        the blocks that N couples to it (:data:`NeighbourMax`)."""
         pairs = couplings(self.dense(), scalars)
         return lambda x: jnp.max(jnp.where(pairs, x, 0), axis=1, initial=0)
 

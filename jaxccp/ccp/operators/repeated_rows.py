@@ -14,10 +14,11 @@ from jaxccp.math import small
 
 @dataclass(frozen=True, eq=False)
 class Repetition(ByContent):
-    """The one of k different rows that each of s scalar rows is a multiple of."""
+    """The table of the one of k different rows that each of s scalar rows is a multiple of."""
 
     index: np.ndarray
-    """The different row of each scalar row [s]; every one of the k occurs."""
+    """Index from 0 to k − 1 of the different row that each scalar row is a multiple of [s]; every
+    one of the k occurs."""
 
     @property
     def count(self) -> int:
@@ -26,7 +27,7 @@ class Repetition(ByContent):
 
     @property
     def times(self) -> int:
-        """The number of times that all different rows follow one another; 0 for any other order."""
+        """The number of times that ``index`` repeats 0, 1, …, k − 1; 0 for any other order."""
         times, rest = divmod(len(self.index), max(self.count, 1))
         return 0 if rest or np.any(self.index != np.tile(np.arange(self.count), times)) else times
 

@@ -32,11 +32,11 @@ WINDOW = 10
 GROWTH = 1.1
 """Factor on the window at every change of σ."""
 PROGRESS = 0.8
-"""σ stays the same if the steps of a window are shorter than those of the window before by this
-factor."""
+"""There is progress if the steps of a window are shorter than those of the window before by this
+factor. Then σ only grows if the ratio ‖x − z⁺‖ / ‖z⁺ − z‖ of the window is above 1, and only
+shrinks if it is below 1.2 (α − 1) / α."""
 MIDDLE = 0.55
-"""Without such progress, σ grows if the ratio ‖x − z‖ / ‖z⁺ − z‖ of a window is above this, and
-shrinks if it is below."""
+"""Without such progress, σ grows if the ratio is above this, and shrinks if it is below."""
 LOWEST = 40
 """Number of windows with the smallest σ after which the smallest σ grows tenfold: the rounding
 error of N z, divided by a small σ, can prevent convergence of z."""
@@ -51,7 +51,7 @@ class _Penalty:
     sigma: Float[Array, ""]
     """The penalty σ."""
     gap: Float[Array, ""]
-    """Sum of ‖x − z‖² over the window."""
+    """Sum of ‖x − z⁺‖² over the window."""
     step_square: Float[Array, ""]
     """Sum of the squared steps of z over the window."""
     before: Float[Array, ""]
@@ -168,7 +168,7 @@ class ADMM(Solver):
         return root * state.factor.solve(root * b)
 
     def _iterate(self, task: Task, sigma: Array, b: Array) -> Array:
-        """Return δ by CG."""
+        """Return D^-½ δ for ``b`` times D^½, by CG."""
 
         def apply(y: Array) -> Array:
             return task.data.apply(y) + sigma * y

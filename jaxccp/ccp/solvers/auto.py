@@ -15,7 +15,8 @@ SMALL_MATRIX_STEPS = 25
 """Number of steps of APGD before Newton if the matrix is small."""
 PATIENCE = 2000
 """Number of steps of APGD before Newton for matrices of ``Auto.middle`` rows and more; for smaller
-ones it falls with the square of the number of rows."""
+ones it falls with the square of the number of rows. It is also the number before PSOR where there
+are no Newton steps."""
 STEPS_PER_TILE_CONTACT = 75
 """Steps of APGD before Newton if the band is narrow, per contact across a tile of it."""
 
@@ -26,8 +27,9 @@ class Auto(Solver):
 
     The matrix of a Newton step has six rows per body or one per row of the problem, whichever is
     less. APGD runs first: it solves easy problems faster than one Newton step. It runs for few
-    steps if the matrix is small, for many if it is large, and alone if the matrix is very large.
-    Under Coulomb's law PSOR runs last; it is slower, but cycles less often. The methods complement
+    steps if the matrix is small, for many if it is large, and without Newton if the matrix is very
+    large or contacts have pyramids. Under Coulomb's law PSOR runs last, except after a small
+    matrix; it is slower, but cycles less often. Elsewhere APGD runs again. The methods complement
     each other: Newton fails where contacts jam, first-order methods where masses differ much.
     Newton and PSOR do not accept spinning and rolling friction: these problems go to APGD (convex
     law) or ADMM (Coulomb's law).

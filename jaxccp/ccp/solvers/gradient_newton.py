@@ -1,5 +1,5 @@
-"""Accelerated projected gradient steps with an occasional Newton step: the default of the
-steppers."""
+"""Accelerated projected gradient steps with an occasional Newton step: the default of the steppers
+for models with joints and for stacks."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
@@ -29,8 +29,8 @@ FORGETTING = 0.9
 """Factor of the estimated eigenvalue from one iteration to the next, so that it falls when rows no
 longer act."""
 SHORTEST_STEP = 128
-"""Length of the shortest step, over that of the multipliers and the rounding unit, whose curvature
-counts."""
+"""Length of the shortest step whose curvature counts, in machine epsilons times the length of the
+multipliers."""
 
 MAX_UNROLLED = 8
 """Number of gradient steps up to which they are compiled one by one; of more, so many make the body
@@ -86,7 +86,7 @@ class GradientNewton(Solver):
     act, and falls a little in each iteration.
 
     In float64 every eighth iteration is a Newton step on the fixed point λ = Π_K(λ − ρ ũ), with the
-    matrix of the implicit derivative. The step is accepted if it lowers the residual, and repeated
+    matrix of the implicit derivative. The step is accepted if it halves the residual, and repeated
     until it no longer does. So easy problems are solved before the first Newton step, stiff ones
     once the gradient steps have found the active set, and no problem takes much longer than with
     gradients alone. Copies under ``vmap`` count iterations together, so that their Newton steps
@@ -112,6 +112,10 @@ class GradientNewton(Solver):
     """Whether the Newton step comes first, and is used in single precision too."""
     largest: int = 1500
     """Largest number of rows of a matrix that is factorised, unless its band is narrow."""
+
+    def __post_init__(self) -> None:
+        if self.steps is not None and self.steps < 1:
+            raise ValueError(f"GradientNewton: steps must be at least 1, not {self.steps!r}")
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         return row_scaling(problem, rho)
@@ -188,7 +192,9 @@ class GradientNewton(Solver):
             after = gradient_step(jnp.maximum(bound, highest), iterate, n_after)
             return highest, after, iterate.y, n_after
 
-        steps = self.steps or (4 if self._factorises(task.problem) else 8)
+        steps = self.steps
+        if steps is None:
+            steps = 4 if self._factorises(task.problem) else 8
         # Unrolled: a loop copies its state and counts, which takes 50 % longer.
         unroll = True if steps <= MAX_UNROLLED else MAX_UNROLLED
         carry = jnp.zeros_like(bound), first, start, n_start

@@ -17,7 +17,7 @@ from jaxccp.math import safe
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Vector:
-    """Velocities of the bodies and multipliers, scaled so that Z has a unit diagonal."""
+    """Velocities of the bodies and multipliers, scaled so that √ρ N √ρ has a diagonal near 1."""
 
     bodies: Float[Array, "nb 6"]
     """Whitened velocities."""
@@ -68,11 +68,11 @@ class MINRES(Solver):
         [ −I  Wᵀ ] [ y ]   [  0 ]
         [  W  E  ] [ λ ] = [ −r ]
 
-    y = Wᵀ λ are the changes of the whitened velocities. N = W Wᵀ + E is never formed, so the
-    condition number is the square root of that for CG. Paige & Saunders, SIAM J. Numer. Anal. 12
-    (1975), in the form of Elman, Silvester & Wathen, *Finite Elements and Fast Iterative Solvers*,
-    algorithm 2.4; rows are scaled by the square root of their diagonal. It does not accept contacts
-    or rows with bounds.
+    y = Wᵀ λ are the changes of the whitened velocities. N = W Wᵀ + E is never formed. Where E = 0,
+    each eigenvalue x of √ρ N √ρ becomes the two eigenvalues (−1 ± √(1 + 4 x)) / 2 of the scaled
+    matrix. Paige & Saunders, SIAM J. Numer. Anal. 12 (1975), in the form of Elman, Silvester &
+    Wathen, *Finite Elements and Fast Iterative Solvers*, algorithm 2.4; the rows and columns of λ
+    are scaled by √ρ. It does not accept contacts or rows with bounds.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -88,7 +88,7 @@ class MINRES(Solver):
         return self
 
     def _apply(self, task: Task, x: _Vector) -> _Vector:
-        """Return Z x."""
+        """Return the product of the scaled saddle-point matrix with ``x``."""
         delassus, root = task.problem.delassus.split(), jnp.sqrt(task.rho)
         assert delassus is not None
         lam = root * x.rows

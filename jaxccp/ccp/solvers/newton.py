@@ -58,7 +58,7 @@ class _State:
     best: Float[Array, ""]
     """Residual of ``anchor`` [m/s]."""
     stall_count: Int[Array, ""]
-    """Proximal steps since the residual was last halved."""
+    """Proximal steps since the residual was last halved or the phase failed."""
     weight: Int[Array, ""]
     """Index of the weight σ that was due when ``stall_count`` was last reset."""
     point: interior.Point
@@ -227,7 +227,7 @@ class Newton(Solver):
         """Return the index of the weight σ of the next proximal step.
 
         Each step that halves the residual is followed by the next larger weight. Without such steps
-        the weights take turns, ``patience`` steps each.
+        the weights take turns, ``PATIENCE`` steps each.
         """
         return (state.weight + state.stall_count // PATIENCE) % COUNT
 

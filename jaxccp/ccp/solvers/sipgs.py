@@ -16,7 +16,10 @@ from jaxccp.math import safe
 
 @dataclass(frozen=True)
 class SIPGS(GaussSeidel):
-    """Sequential impulses on the velocities of the bodies, joints first, then contacts.
+    """Sequential impulses on the velocities of the bodies.
+
+    With ``width`` 1 joints come first, then contacts; with more, blocks come in the order of their
+    colours.
 
     A row's impulse changes by minus its velocity times its effective mass 1/(J M⁻¹ Jᵀ + E). The
     accumulated impulse of each row is clamped, and the velocities of its bodies are updated at

@@ -33,8 +33,8 @@ class SweepState:
 class GaussSeidel(Solver):
     """Base class of Gauss–Seidel methods over the row blocks, with optional extrapolation.
 
-    An iteration is one sweep. Subclasses define :meth:`update`. Up to ``width`` blocks that share
-    no moving body are updated at once.
+    An iteration is one sweep. Subclasses define :meth:`update`. Up to ``width`` blocks that are
+    not coupled by N are updated at once.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -42,7 +42,8 @@ class GaussSeidel(Solver):
     momentum: bool = True
     """Whether to extrapolate from sweep to sweep (:mod:`~jaxccp.ccp.momentum`)."""
     symmetric: bool = False
-    """Whether every second sweep runs backward from the beginning."""
+    """Whether every second sweep runs backward from the start. If not, this begins with the first
+    fallback of the extrapolation."""
     width: int | None = None
     """Largest number of blocks updated at once; None chooses it by the size of the problem. 1 keeps
     the problem's order, and is the better choice under ``vmap``."""

@@ -103,7 +103,7 @@ class Sweep:
             x: multipliers before it.
             r: r as :meth:`velocities` returns it.
             backward: whether the chunks come in reverse order.
-            update: the change of a chunk's multipliers.
+            update: function that returns a chunk's new multipliers.
         """
         width, last = self.schedule.width, self.schedule.count - 1
 

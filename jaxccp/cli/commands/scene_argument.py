@@ -30,6 +30,7 @@ def scene_or_model(value: str) -> str:
 
     Raises:
         typer.BadParameter: the value is neither.
+        typer.Exit: the model file does not exist; with code 2.
     """
     if is_model(value):
         present(Path(value))

@@ -61,10 +61,11 @@ def solve(
 
     Finds the impulses λ [N·s] in the friction cones K with velocities u = N λ + r [m/s] in the
     dual cones and λ · u = 0, and reports for each file: name, solver, law, friction, status
-    (converged, max_iterations, stalled, non_finite or infeasible), iterations, the largest and the
-    root-mean-square residual over contacts and single rows [m/s] under the chosen law, the largest
-    one divided by max‖r_c‖, the objective ½ λᵀNλ + rᵀλ [J], the seconds spent solving and
-    compiling (0 where an earlier file had the same shape), and the numbers of contacts and rows.
+    (converged, max_iterations, stalled, non_finite, infeasible or not_unique), iterations, the
+    largest and the root-mean-square residual over contacts and single rows [m/s] under the chosen
+    law, the largest one divided by max‖r_c‖, the objective ½ λᵀNλ + rᵀλ [J], the seconds spent
+    solving and compiling (0 where an earlier file had the same shape), and the numbers of contacts
+    and rows.
     --json prints one such object per line. Residuals are evaluated in the precision asked for.
 
     All files are read before the first is solved. Exit code: 0 all converged, 1 some did not

@@ -45,8 +45,8 @@ def identify_model_command(request: ModelRequest) -> None:
         request: arguments and options of the command.
 
     Raises:
-        InputError: neither the command nor its configuration names parameters.
-        typer.Exit: with code 1 if the fit is not finite, with code 2 for bad input.
+        typer.Exit: with code 1 if the fit is not finite, with code 2 for bad input, such as no
+            parameters.
     """
     with bad_input_exits(), jax.enable_x64(request.precision == 64):
         if request.evaluate is not None:

@@ -112,7 +112,7 @@ def simulate_command(
             files = {} if out is None else _write(out, scene, model, run, law, h)
         if export is not None:
             files |= _export(export, model, run, method)
-    unsolved = 1.0 - float(np.mean(run.recording.status == Status.CONVERGED))
+    unsolved = float(np.mean(run.recording.status > Status.NOT_UNIQUE))
     helps = advice(unsolved, precision, name_of(method.algorithm(model)))
     report = settings | summary(model, run) | {"advice": helps} | files
     if as_json:

@@ -1,4 +1,4 @@
-"""The work of ``jaxccp view``: a motion, simulated or read, shown or written as a page."""
+"""The work of ``jaxccp view``: a motion, simulated or read, shown or written as a page or film."""
 
 import importlib.util
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 Two boxes are disjoint if and only if their projections on one of 15 axes are: 3 + 3 face normals
 and 9 products of an edge of one with an edge of the other (Gottschalk, Lin, Manocha, OBBTree,
 SIGGRAPH 1996). The gap on an axis is a lower bound of the distance; the largest one, if negative,
-is the depth of penetration.
+is minus the depth of penetration.
 
 Everywhere ``offset`` is the centre of b and ``axes`` its axes (as columns), in a's frame.
 """

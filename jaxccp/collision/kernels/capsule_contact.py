@@ -12,23 +12,25 @@ from jaxccp.collision.kernels.segments import closest_on_segments
 from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep, to_world
 
 _SPREAD = 0.01
-"""Sideways distance from the closest pair within which a second point is searched, in radii."""
+"""Sideways distance from the closest pair within which a second point is searched, per r_a + r_b
+(the sum of the radii)."""
 _CROSSED = 0.1
 """Sine of the angle above which two capsules touch in a single point."""
 _MERGE = 1e-3
-"""Distance below which two points are merged, in radii."""
+"""Distance below which two points are merged, per r_a + r_b."""
 _LOWER = 1e-5
-"""A middle point is a contact only if its distance is smaller than at the end points by this, in
-radii."""
+"""A middle point is a contact only if its distance is smaller than at the end points by this, per
+r_a + r_b."""
 
 
 def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
     """Return two contacts where the segments are nearly parallel, else one at their closest points.
 
     At an angle θ, the points of a at offsets ±x from the closest one are x sin θ off b's line. The
-    two contacts are where that is ``_SPREAD`` radii, or at the ends of the overlap. So they move
-    continuously from the ends of the overlap (parallel) to the crossing point. The gap is exact if
-    θ >= asin 0.1 or the closest point is an end; else it is too large by 5e-5 (r_a + r_b) at most.
+    two contacts are where that is ``_SPREAD`` (1 − sin θ / ``_CROSSED``) (r_a + r_b), or at the
+    ends of the overlap. So they move continuously from the ends of the overlap (parallel) to the
+    crossing point. The gap is exact if θ >= asin 0.1 or the closest point is an end; else it is too
+    large by 5e-5 (r_a + r_b) at most.
 
     Args:
         a: the first capsule.

@@ -29,8 +29,8 @@ def plane_box(a: Geometry, b: Geometry) -> Manifold:
     """Return four contacts, one below each corner of the face that looks down most; for a rounded
     box, each corner of that face of its core.
 
-    The lowest corner is one of them. The others touch only after a rotation of at least
-    asin(1/√3), about 35°, or if that corner is deeper than 2/√3 of the least half extent.
+    The lowest corner is one of them. The other four corners touch only after a rotation of at least
+    asin(1/√3), about 35°, or if the lowest one is deeper than 2/√3 of the least half extent.
     """
     up = jax.lax.stop_gradient(jnp.einsum("ij,i->j", b.rotation, a.axis))
     axis = jnp.argmax(jnp.abs(up))

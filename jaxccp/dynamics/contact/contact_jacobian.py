@@ -31,7 +31,8 @@ def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
 def contact_velocity(
     jacobian: tuple[Array, Array], twists: Float[Array, "c 2 6"]
 ) -> Float[Array, "c w"]:
-    """Return the velocity of the second surface relative to the first, in the contact frame [m/s].
+    """Return the velocity of the second surface relative to the first, in the contact frame [m/s];
+    with rows of spinning and rolling, then the relative angular velocity [rad/s].
 
     Args:
         jacobian: linear and angular parts of the rows (:func:`contact_jacobian`).

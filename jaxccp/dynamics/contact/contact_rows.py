@@ -47,7 +47,8 @@ class ContactRows:
     units: ContactUnits
     """Conversion of the multipliers to world axes."""
     r_without_impacts: Float[Array, " c*w"] | None
-    """r without impacts [m/s]; None where no closed contact is simultaneous with one."""
+    """r without impacts [m/s]; None unless all impacts act at their time (``impact_times``
+    "all")."""
 
     def compliance_after(self, rows: Rows) -> Float[Array, " n"]:
         """Return the diagonal of E of scalar rows and then these contacts [1/kg]."""
@@ -85,7 +86,8 @@ class ContactTerms:
     """The same parts in world axes at the time of impact: the transpose maps impulses to momenta of
     bodies. None: the same as ``jacobian``."""
     velocity: Float[Array, "c w"]
-    """Velocity of the second surface relative to the first without contact impulses [m/s]."""
+    """Velocity of the second surface relative to the first without contact impulses [m/s]; if
+    contacts roll, then the angular one [rad/s]."""
     bias: Float[Array, " c"]
     """Bias of the normal row [m/s]."""
     compliance: Float[Array, " c"]
@@ -97,8 +99,8 @@ class ContactTerms:
     recovery: Float[Array, ""]
     """Largest speed at which penetration is undone [m/s]."""
     without_impacts: tuple[Float[Array, "c w"], Float[Array, " c"]] | None = None
-    """Velocity and bias without impacts [m/s]; None where no closed contact is simultaneous with
-    one."""
+    """Velocity and bias without impacts [m/s]; None unless all impacts act at their time
+    (``impact_times`` "all")."""
 
     def rows(self, whitened: Float[Array, "c w k"], rolls: bool) -> ContactRows:
         """Return the rows of the contacts.
@@ -234,8 +236,8 @@ def contact_bias(model: Model, contacts: Contacts, h: Array | float) -> tuple[Ar
     A gap Φ may close within the step: b = Φ/h. Penetration is undone at the recovery speed at most.
     A compliant contact is the implicit spring and dashpot of Chrono's NSC materials, E = c/(h(h+α))
     and b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013). Its b has no upper limit, since that would
-    limit its force, and its dashpot does not act before the surfaces meet. A contact that bounces
-    separates at e times its approach speed (Newton).
+    limit its force, and its dashpot does not act before the surfaces meet. Contacts that bounce get
+    another bias afterwards (:func:`jaxccp.dynamics.contact.impact.newton_impact_law`).
 
     Args:
         model: the model, with the recovery speed in its contact settings.

@@ -164,8 +164,8 @@ def gap_acceleration(
 
 
 GRAZE = 0.1
-"""Lower bound on the speed of a gap when it closes, as a fraction of its speed at the start of the
-step; it also holds if the gap would slow down further or open again."""
+"""Lower bound on the speed of a gap when it closes, as a fraction of the closing speed c of
+:func:`impact_delay`; it also holds if the gap would slow down further or open again."""
 
 
 def impact_delay(
@@ -178,14 +178,14 @@ def impact_delay(
     """Return the fraction τ/h of the step after which each gap closes; 0 for contacts that are no
     impacts.
 
-    It may exceed 1 for a gap that closes within the step at constant speed only. In the next step
-    such an impact would come too late: by then this step has slowed the bodies down, so that they
-    do not penetrate.
+    It may exceed 1: a gap may close within the step at the speed c, but later if it slows down
+    (Φ'' > 0). Such an impact cannot be left to the next step, since this step already slows the
+    bodies down, so that they do not penetrate.
 
     Args:
         gap: Φ [m].
         hits: mask of the contacts that are impacts.
-        closing: closing speed c [m/s].
+        closing: closing speed c, without contact impulses [m/s].
         normal_acceleration: Φ'' [m/s²] (:func:`gap_acceleration`); τ solves Φ − c τ + Φ'' τ²/2 = 0.
         h: length of the step [s].
     """
@@ -214,9 +214,9 @@ def newton_impact_law(
         before: velocities of the rows at its start [m/s].
 
     Returns:
-        Velocities that the rows of contacts see: without the part after the impact for the
-            tangential rows of impacts, else ``velocity`` [m/s].
-        Bias of the normal rows of impacts [m/s].
+        The velocities that the rows of contacts see [m/s]: ``velocity``, in tangential rows of
+            impacts without the part after the impact; and the bias of the normal row of each
+            contact, which is meant for impacts only [m/s].
     """
     after_impact = (1.0 - action.delay)[:, None] * (velocity - before)
     approach = jnp.where(action.simultaneous, 0.0, (velocity - after_impact)[:, 0])

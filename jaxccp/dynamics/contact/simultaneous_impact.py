@@ -110,7 +110,8 @@ def add_impulses_before_impact(
         earlier_status: status of their solve.
 
     Returns:
-        The solution of the whole step, with the worse status of the two.
+        The solution of the whole step. Its status is ``earlier_status`` if ``solution`` has
+            converged, else that of ``solution``; the status of its derivative is the worse one.
     """
     statistics, (status, derivative) = solution.statistics, earlier_status
     statistics = replace(

@@ -35,6 +35,7 @@ def describe_step(
         h: length of the step [s]; that of the settings when None.
 
     Raises:
-        ValueError: the stepper is not an Euler stepper; see also :func:`jaxccp.dynamics.describe`.
+        ValueError: the stepper is not an Euler stepper, an array has another shape, or ``h`` is not
+            positive; see also :func:`jaxccp.dynamics.describe`.
     """
     return describe(model, assemble_step(stepper, model, carry, force, control, h).system)

@@ -21,7 +21,7 @@ class EliminatedDelassus(Delassus):
     """
 
     rest: BodyDelassus
-    """The remaining rows on bodies without joints."""
+    """Operator of the remaining rows, as if no rows were eliminated."""
     equalities: Equalities
     """The eliminated rows and their factors."""
 

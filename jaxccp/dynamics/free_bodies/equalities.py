@@ -177,8 +177,8 @@ def _loop_factors(table: tuple[Array, Array, Array], trees: Articulated) -> Loop
     )
     coupled = jnp.einsum("li,kli->lk", rows, velocity_response[:, pairs].reshape(-1, *rows.shape))
     matrix = coupled + jnp.diag(compliance)
-    # Scale by the rows on bodies without joints, so that rows which the trees satisfy already are
-    # 0.
+    # Scale by the size of the rows on unconstrained bodies, so that rows which the trees satisfy
+    # already are 0.
     scale = jnp.sum(rows * rows, axis=1) + compliance
     scale = 1.0 / jnp.sqrt(jnp.where(scale > 0, scale, 1.0))
     inverse = scale[:, None] * pseudo_inverse(scale[:, None] * matrix * scale) * scale

@@ -142,7 +142,7 @@ def rollout_adaptive(
         refined, status = halves(carry, length)
         change = difference(model, refined.state, full.state)
         error = jnp.max(jnp.abs(change[: len(tangent_names(model))]), initial=0.0)
-        solved = (status == Status.CONVERGED) & jnp.isfinite(error)
+        solved = (status <= Status.NOT_UNIQUE) & jnp.isfinite(error)
         good, shortest = solved & (error <= tolerance), length <= shortest_allowed
         accepted = good | shortest
         bad = jnp.where(solved, AdaptiveStatus.MIN_STEP, AdaptiveStatus.FAILED)

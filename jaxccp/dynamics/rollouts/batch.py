@@ -63,8 +63,9 @@ def rollout_batch(
         time.
 
     Raises:
-        ValueError: an array has another shape, no array has a batch axis, or batch axes differ in
-            length.
+        ValueError: an array has another shape, no array has a batch axis, batch axes differ in
+            length, ``model_axes`` has other entries than 0 and None, or ``memory`` is too small.
+        OverflowError: see ``check``.
     """
     state = checked_start(model, state, batched=True)
     dtype = _state(state).position.dtype

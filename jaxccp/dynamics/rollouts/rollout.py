@@ -69,20 +69,21 @@ def rollout(
         every: steps per record.
         memory: bytes that reverse mode may store for the run's states and impulses, besides the
             trajectory; None: no limit. Within a limit it stores fewer states and computes the
-            others again from these, and if necessary the impulses, too. This costs one more forward
-            pass, first without the solves, then with them. It works best if ``steps`` has divisors
-            near its square root.
+            others again from these, which costs one more forward pass. That pass needs no solves
+            if the memory holds all impulses, else it repeats them. It works best if ``steps`` has
+            divisors near its square root. Without effect if ``progress`` is set.
         progress: show a bar; not under ``jit``, ``vmap`` or ``grad``.
-        check: raise ``OverflowError`` if contacts were left out for want of capacity, naming the
-            capacity needed; not under ``jit``, ``vmap`` or ``grad``.
+        check: raise ``OverflowError`` if contacts were left out for want of capacity; not under
+            ``jit``, ``vmap`` or ``grad``.
 
     Returns:
-        The last state, or carry where it has started from one, and the trajectory of ``steps /
-            every``
-        records.
+        The last state, or the last carry if ``state`` was one; and the trajectory of
+            ``steps / every`` records.
 
     Raises:
-        ValueError: an array has another shape, or ``every`` does not divide ``steps``.
+        ValueError: an array has another shape, ``every`` does not divide ``steps``, or ``memory``
+            is too small.
+        OverflowError: see ``check``.
     """
     if steps < 1 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a positive multiple of every ({every})")

@@ -16,8 +16,8 @@ def damping_coefficients(axes: Axes, rate: Float[Array, " k"]) -> tuple[Array, A
 
     d(v) = d + d₁|v| + d₂v² + d_p (v² + ε²)^((p − 1)/2) with the coefficients ``damping``,
     ``damping_polynomial`` and ``power_damping``, the exponent p = ``damping_power`` and ε =
-    :data:`SLOWEST`. c is the slope ∂(d v)/∂v, which would overshoot for a power p < 1; there it is
-    the secant d(v).
+    :data:`SLOWEST`. c is the slope ∂(d v)/∂v. For p < 1 the slope of the power law would
+    overshoot; in c that term is its secant, the same as in d(v).
 
     Args:
         axes: the forces along k coordinates.

@@ -1,4 +1,4 @@
-"""Dry friction of an axis: a box row."""
+"""Dry friction of axes and tendons: a box row each."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -7,7 +7,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def friction(step: Step) -> Rows:
-    """Return rows with |λ| ≤ h f; an axis moves only while λ is at a bound."""
+    """Return rows with |λ| ≤ h f; an axis or tendon moves only while λ is at a bound."""
     index = step.model.topology.linkage.dry_friction
     most = step.h * friction_level(step)[index]
     zero = jnp.zeros_like(most)

@@ -1,4 +1,4 @@
-"""Limits of axes, one inequality row each; of a ball one for its angle."""
+"""Limits of axes and tendons, one inequality row each; of a ball one for its angle."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -14,8 +14,8 @@ from jaxccp.model.tendons.routing import polynomial
 
 
 def servo(step: Step) -> Rows:
-    """Return rows of the force F − k x⁺ − d ẋ⁺ in [f_lo, f_hi], with F = gain · control + offset
-    and x = gear · q.
+    """Return rows of the force F − k x⁺ − d ẋ⁺ in [f_lo, f_hi], with F = gain · command + offset
+    and x = gear · q. The command is the actuator's activation, or else its control within limits.
 
     They are rows like those of springs (:func:`jaxccp.dynamics.rows.spring.spring`) in the box h
     f_lo ≤ λ ≤ h f_hi: α = h d + h² k, E = 1/α, b = −h (F − k x)/α. Inside the box λ is the impulse

@@ -1,4 +1,4 @@
-"""Springs, dampers and rotors of axes: one compliant equality row each."""
+"""Springs, dampers and rotors of axes and tendons: one compliant equality row per coordinate."""
 
 import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""Generalised forces at a state: all but those of contacts, limits and dry friction."""
+"""Generalised forces at a state: all but those of hard contacts, limits and dry friction."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Contacts, limits and dry friction in a step of second order: impulses at its middle."""
+"""Hard contacts, limits and dry friction in a step of second order: impulses at its middle."""
 
 from dataclasses import dataclass, replace
 
@@ -60,7 +60,8 @@ class ContactStage:
     mobility: Mobility
     """Mobility of M."""
     stiff_mobility: Mobility
-    """Mobility of M + h D + h² K, with which velocities respond to impulses."""
+    """Mobility of M + s D + s² K for the time s = ``soft`` of :meth:`of`, with which velocities
+    respond to impulses."""
     rows: Rows
     """Rows of limits and dry friction."""
     h: Array | float
@@ -82,7 +83,7 @@ class ContactStage:
             start: smooth motion at the start of the step.
             acceleration: accelerations with which it begins.
             h: length of the step [s].
-            soft: length for which springs and dampers are in the stiff mobility [s].
+            soft: time s of the stiff mobility, which is that of M + s D + s² K [s].
             gradient: may see contacts at a distance.
         """
         state, velocity = start.at.state, start.velocity

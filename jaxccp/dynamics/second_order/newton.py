@@ -18,7 +18,7 @@ from jaxccp.math.implicit_root import RootFunction
 MAX_ITERATIONS = 30
 """Largest number of iterations."""
 MAX_CONTRACTION = 0.2
-"""Ratio of two successive residuals above which the Jacobian is computed again."""
+"""Ratio of the sizes of two successive changes above which the Jacobian is computed again."""
 
 
 @jax.tree_util.register_dataclass
@@ -65,15 +65,14 @@ def find_root(
     """Return the root x of ``residual``, by Newton's method.
 
     It stops when the next change of x, from its entry ``first`` on, is within the tolerance. The
-    Jacobian is exact at the start of a step; it is computed again if an iteration reduces the
-    change by less than :data:`MAX_CONTRACTION`. There is at least one iteration, so the result is
+    Jacobian is that at ``guess``; it is computed again after an iteration whose change is more than
+    :data:`MAX_CONTRACTION` times the last one. There is at least one iteration, so the result is
     far more accurate than the tolerance. Rounding may keep stiff equations above the tolerance: a
     change up to ``rounding`` that a new Jacobian does not reduce counts as converged.
 
     The derivative is that of the root, in forward and reverse mode: one linear solve with the
-    Jacobian there, whatever the iterations were. With multipliers, the
-    entries before ``first``, the factors are slightly inexact, and the linear solve is refined
-    once.
+    Jacobian there, whatever the iterations were. With multipliers, the entries before ``first``,
+    the factors are slightly inexact, and the linear solve is refined once.
 
     Args:
         residual: the function.

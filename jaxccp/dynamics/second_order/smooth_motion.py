@@ -1,5 +1,5 @@
-"""Equations of smooth motion: generalised accelerations under all forces but those of contacts,
-limits and dry friction."""
+"""Equations of smooth motion: generalised accelerations under all forces but those of hard
+contacts, limits and dry friction."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -117,8 +117,8 @@ def second_order_model(model: Model, caller: str) -> Model:
 
     Raises:
         ValueError: the mass matrix of the model is block diagonal; or there is armature along
-            coordinates that families move, and the model was built without, which is not known
-            within ``jit``.
+            coordinates that families move, but there was none when the model was built. The latter
+            is not known within ``jit``.
     """
     if model.topology.block_diagonal_mass:
         raise ValueError(

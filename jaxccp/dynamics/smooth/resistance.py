@@ -14,7 +14,7 @@ from jaxccp.model.smooth.laws import Tangential
 from jaxccp.model.smooth.normal_law import NormalLaw, SmoothContacts
 
 SPIN, ROLL = slice(3, 4), slice(4, 6)
-"""Velocity components of a contact: index of the one about the normal, and slice of those about the
+"""Velocity components of a contact: slices of the one about the normal, and of the two about the
 tangents."""
 
 

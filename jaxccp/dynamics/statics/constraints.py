@@ -78,8 +78,7 @@ def constraint_curvature(
 
     Returns:
         Second derivatives of U − λ φ, U being the potential of rigid bodies and of springs along
-            axes
-        and tendons; A; and the balance (:func:`balance_forces`).
+            axes and tendons; A; and the balance (:func:`balance_forces`).
     """
 
     def gradient(z: Array) -> tuple[tuple[Array, Array], tuple[Array, tuple[Array, Array]]]:

@@ -35,9 +35,10 @@ class Equilibrium:
     """A :class:`jaxccp.ccp.solution.Status`: CONVERGED, MAX_ITERATIONS, STALLED if no step lowered
     the potential energy, or NON_FINITE if the energy of the start is not finite."""
     step: Float[Array, ""]
-    """Largest change of any coordinate in the next step of Newton's method [m, rad]."""
+    """Largest change of any coordinate in the last step that was accepted, or that ended the search
+    [m, rad]."""
     iterations: Int[Array, ""]
-    """Number of Newton steps."""
+    """Number of Newton steps tried."""
 
 
 @jax.tree_util.register_dataclass
@@ -96,10 +97,10 @@ def equilibrium(
     joints on frames of families. Contacts and limits of joints do not act.
 
     Each iteration is an implicit step of time h from rest, (M + h² K) Δ = h² f. h grows after a
-    step that lowers the potential energy and shrinks after any other, until M no longer matters and
-    the step is Newton's (pseudo-transient continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35,
-    1998). Constraints have multipliers and use one dense matrix of all velocities
-    (:mod:`jaxccp.dynamics.statics.constraints`).
+    step that lowers the potential energy or halves the forces and shrinks after any other, until M
+    no longer matters and the step is Newton's (pseudo-transient continuation: Kelley & Keyes, SIAM
+    J. Numer. Anal. 35, 1998). Constraints have multipliers and use one dense matrix of all
+    velocities (:mod:`jaxccp.dynamics.statics.constraints`).
 
     Derivatives are those of the equilibrium f = 0, by the implicit function theorem. They do not
     exist at a pose from which a loop can move in two ways, such as a fully stretched one.
@@ -107,16 +108,18 @@ def equilibrium(
     Args:
         model: gravity, springs and the families' own forces act on it.
         state: the initial state.
-        tolerance: largest last Newton step [m, rad]; 1e-9 in float64, 1e-4 in float32 if None. A
-            longer one is the last where it would gain less energy than rounding errors hide, and
-            does not halve the forces, as in float32 of what is slender or stiff.
+        tolerance: largest last Newton step [m, rad]; 1e-9 in float64, 1e-4 in float32 if None. The
+            search also ends at a longer step that would lower the energy by less than its rounding
+            error and does not halve the forces, as in float32 for slender or stiff bodies.
         max_iterations: largest number of Newton steps.
 
     Returns:
         The equilibrium; differentiable in the model.
 
     Raises:
-        ValueError: the model has actuators, tendons with laws of force or more than 100 degrees of
+        ValueError: an array has another shape, or the model has actuators, tendons with laws of
+            force, a fluid with wind, families that have other coordinates than velocities, a
+            block-diagonal mass matrix, or bodies without joints among more than 100 degrees of
             freedom of rigid bodies.
     """
     forces.check_conservative(model, "equilibrium")

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import family_energy, potential_energy
 from jaxccp.dynamics.second_order.mobility import Configuration
+from jaxccp.math.trees import is_traced
 from jaxccp.model.family import Family, FamilyState
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.kinematics.joint_motion import tree_motion
@@ -17,18 +18,21 @@ from jaxccp.model.state import State
 
 
 def check_conservative(model: Model, caller: str) -> None:
-    """Check that all of the model's forces at rest have a potential.
+    """Check that all of the model's forces at rest have a potential, and that its velocities suit
+    the equations of statics.
 
     Args:
         model: the model.
         caller: name of the calling function, for the message.
 
     Raises:
-        ValueError: the model has forces that do not, or more degrees of freedom than one matrix
-            holds.
+        ValueError: the model has forces without a potential, families that have other coordinates
+            than velocities, or bodies outside of its dense mass matrix.
     """
-    topology = model.topology
+    topology, fluid = model.topology, model.fluid
     causes = {
+        "a fluid with wind, or whose wind is traced": fluid is not None
+        and (is_traced(fluid.wind) or np.any(fluid.wind)),
         "tendons with laws of force": len(model.tendons.laws.index),
         "actuators": len(topology.linkage.actuators),
         "families that have other coordinates than velocities": any(

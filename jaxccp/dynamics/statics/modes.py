@@ -58,8 +58,8 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
         The modes, lowest frequencies first; differentiable in the model and the state.
 
     Raises:
-        ValueError: the model has actuators, tendons with laws of force or more than 100 degrees of
-            freedom of rigid bodies, or there are fewer than ``count`` velocities.
+        ValueError: see :func:`jaxccp.equilibrium`; or ``count`` is not between 1 and the number of
+            velocities.
     """
     forces.check_conservative(model, "modes")
     state = forces.rest_state(model, checked_state(model, state))

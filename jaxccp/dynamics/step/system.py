@@ -41,8 +41,8 @@ class StepSystem:
     problem: Problem
     """The problem of the rows that are not eliminated."""
     r_without_impacts: Float[Array, " n"] | None
-    """The problem's r without impacts [m/s]; None if no closed contact is simultaneous with an
-    impact."""
+    """The problem's r without impacts [m/s]; None unless all impacts act at their time
+    (``impact_times`` "all")."""
     shared: SharedMass | None
     """Trees and families; None if the mass matrix is block diagonal."""
     free_bodies: FreeBodies | None

@@ -85,8 +85,9 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             state: a state or a carry.
 
         Raises:
-            ValueError: there is armature along a coordinate that a family moves, and the model was
-                built without.
+            ValueError: an array has another shape; the mass matrix is block diagonal; or there is
+                armature along a coordinate that a family moves, but there was none when the model
+                was built.
         """
         model = second_order_model(model, type(self).__name__)
         state = checked_start(model, state)

@@ -41,7 +41,8 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
 
     Rotations have Lie group updates: stages are increments of the poses at the start of the step
     (Munthe-Kaas, BIT 38, 1998). Loops are closed by projection, the only use of the settings
-    ``solver`` and ``stop``; other settings but ``h`` have no effect.
+    ``solver``, ``stop`` and ``gradient``. ``contact_data`` reports smooth contacts; ``law`` and
+    ``unique`` have no effect.
     """
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
@@ -52,8 +53,9 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             state: a state or a carry.
 
         Raises:
-            ValueError: velocities of the model may jump, or there is armature along a coordinate
-                that a family moves, and the model was built without.
+            ValueError: an array has another shape; velocities of the model may jump; its mass
+                matrix is block diagonal; or there is armature along a coordinate that a family
+                moves, but there was none when the model was built.
         """
         model = _checked(model)
         state = checked_start(model, state)

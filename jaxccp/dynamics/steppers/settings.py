@@ -60,7 +60,7 @@ class ConeSettings:
     solver: Solver | str | None = None
     """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: APGD if there are bodies
     without joints and tendons among more than 100 degrees of freedom of rigid bodies; else
-    GradientNewton for models with joints or families, since mechanisms are stiff; else
+    GradientNewton for models with joints, tendons or families, since mechanisms are stiff; else
     GradientNewton with ``eager`` if four free bodies or more can be stacked on flat faces; else
     APGD."""
     stop: Stop = field(default_factory=Stop)
@@ -110,8 +110,9 @@ class Settings(ConeSettings):
     close loops and set tendon lengths are eliminated. ``"maximal"``: six velocities for every rigid
     body, and joints are equality rows. Explicit steps of rigid bodies alone always use the latter
     if there are no joints, or more than 100 degrees of freedom without the bodies that nothing is
-    attached to. With families, or implicit in smooth contact, all bodies share one mass matrix in
-    either coordinates; in all other models it is block diagonal in maximal coordinates."""
+    attached to. With families, or implicit in smooth contact, bodies share one mass matrix in
+    either coordinates (with families alone, not those that nothing is attached to among more than
+    100 degrees of freedom); in all other models it is block diagonal in maximal coordinates."""
     eliminate: bool = True
     """Whether to eliminate the equality rows of joints in maximal coordinates, which leaves
     contacts, limits and other rows with bounds to the solver. False: the solver iterates over all
@@ -167,9 +168,9 @@ class Settings(ConeSettings):
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
         """Return the carry for the first step of a sequence; given a carry, continue its sequence.
 
-        In reduced coordinates those of the joints are computed from the poses of the bodies. The
-        initial impulses are zero,
-        or those of the given carry, resized to this model's capacity for contacts.
+        In reduced coordinates the joint coordinates are computed from the poses of the bodies. The
+        initial impulses are zero, or those of the given carry, resized to this model's capacity for
+        contacts.
 
         Args:
             model: the model.

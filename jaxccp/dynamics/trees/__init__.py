@@ -6,8 +6,8 @@ from jaxccp.model.topology import DENSE, Topology
 def reducible(topology: Topology) -> bool:
     """Tell whether a model can be stepped in reduced coordinates.
 
-    It needs joints or families, something that moves, and few enough degrees of freedom of the
-    rigid bodies for one dense mass matrix.
+    A model with frames of families always can. Any other needs joints that are degrees of freedom,
+    and from 1 to :data:`~jaxccp.model.topology.DENSE` degrees of freedom in the dense mass matrix.
 
     Args:
         topology: topology of the model.

@@ -31,7 +31,7 @@ def momentum_rate(
     torque [N, N m].
 
     It is reduced if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step. It is
-    zero for a body that is a tree on its own, which rotates as a free body does.
+    zero for a body without joints, which is in no tree: its rotation is torque-free.
 
     Args:
         screws: the degrees of freedom.

@@ -1,4 +1,4 @@
-"""Rows of contacts and coordinates over the velocities of trees and families."""
+"""Scalar rows over the velocities of trees and families."""
 
 from dataclasses import dataclass, replace
 

@@ -37,7 +37,7 @@ class VelocitySpace:
     free_bodies: FreeBodyMap | None = None
     """J of free bodies; None where they are no part of the velocities."""
     free_root: FreeBodyRoot | None = None
-    """Block of L for free bodies; None where they are none, or coupled."""
+    """Block of L for free bodies; None where there are none, or they are coupled."""
 
     @staticmethod
     def of(

@@ -21,8 +21,8 @@ class Hopper(Task):
     Observation as in gymnasium's Hopper-v5: ``qpos`` without x, then ``qvel``, clipped to ±10.
     Reward as there: forward speed, 1 while healthy, the cost of the action.
 
-    The episode is terminated if the torso is too low or too inclined, or any coordinate is beyond
-    100.
+    The episode is terminated if the torso is too low or too inclined, or any angle [rad] or rate
+    [m/s, rad/s] is beyond ±100.
     """
 
     terms: ClassVar = ("forward", "survive", "control")

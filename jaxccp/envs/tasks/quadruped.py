@@ -39,7 +39,8 @@ class Quadruped(Task):
     lowest: float = 0.18
     """Smallest height of the torso above the lowest ground [m]."""
     start_noise: float = 0.05
-    """Largest change of the initial angles [rad] and rates [rad/s]."""
+    """Largest change of the initial angles of the joints [rad], and largest initial rate of the
+    torso and of the joints [m/s, rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, "19"], qvel: Float[Array, "18"]) -> Start:
         place, speed = jax.random.split(key)

@@ -15,7 +15,7 @@ from jaxccp.scenes.draw import Key
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ActionDelay(Wrapper):
-    """Delays every action by ``steps`` steps; 0 acts before the first one."""
+    """Delays every action by ``steps`` steps; until the first one takes effect, the action is 0."""
 
     steps: int = field(metadata={"static": True})
     """Number of steps of delay."""

@@ -56,8 +56,8 @@ class EnhancedLaw(StrainLaw):
         return self.convex(y) + jnp.einsum("kl,cd->kcld", geometric, jnp.eye(3, dtype=y.dtype))
 
     def ratio(self, y: Float[Array, "k 3"]) -> Float[Array, ""]:
-        """Return the smallest volume ratio of the points, times the positive volume factor of the
-        reference."""
+        """Return the smallest determinant of the position's derivatives in the parent element's
+        coordinates, among the points: the volume ratio times the reference's, which is positive."""
         slope = jnp.einsum("pik,kc->pic", self.gradients, y)
         volume = jnp.einsum("pc,pc->p", slope[:, 0], cross(slope[:, 1], slope[:, 2]))
         return jnp.min(volume)
@@ -138,7 +138,7 @@ def strain_transformation(axes: Float[Array, "*p 3 3"]) -> Float[Array, "*p 6 6"
     element's axes.
 
     Args:
-        axes: the slopes of the cube's coordinates along the axes, as columns.
+        axes: derivatives of the parent element's coordinates along the axes, as columns.
     """
     flat = axes.reshape(-1, 3, 3)
     return jax.vmap(lambda matrix: strain_matrix(matrix.T))(flat).reshape(*axes.shape[:-2], 6, 6)

@@ -72,8 +72,8 @@ class Shape(ByContent):
         return np.linalg.inv(np.array(rows))
 
     def values(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k"]:
-        """Return the k shape functions at points of the parent element, for derivatives in its
-        coordinates."""
+        """Return the k shape functions at points of the parent element; those of derivatives belong
+        to derivatives with respect to its coordinates, not along lengths."""
         return self._monomials(points, (0, 0, 0)) @ self._basis
 
     def slopes(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k 3"]:
@@ -88,9 +88,10 @@ class Shape(ByContent):
 
     def rules(self, layers: tuple[float, ...] = (1.0,)) -> tuple[Rule, ...]:
         """Return integration rules that are exact for the energy of Green's strains if the
-        reference is straight.
+        reference is straight, or have ``gauss`` points along each axis if that is set.
 
-        There is one rule for each layer. A beam has one for its section, then one for its axis.
+        There is one rule for each layer. A beam has one for its section, then one for its axis; the
+        weights of each sum to the whole volume.
 
         Args:
             layers: thickness of each layer as a fraction of the whole, from below.

@@ -26,8 +26,8 @@ class Hyperelastic(Law):
     lam: Float[Array, ""]
     """Lamé's first constant [Pa]."""
     retardation: Float[Array, ""]
-    """Retardation time α of Kelvin and Voigt's damping [s]: the viscosity is α times the stiffness
-    that implicit steps use."""
+    """Retardation time α of Kelvin and Voigt's damping [s]: the viscosity is α times
+    :meth:`convex`, unless the law has its own."""
 
     def dissipation(self, y: Float[Array, "3 3"], rate: Float[Array, "3 3"]) -> Float[Array, ""]:
         return 0.5 * jnp.einsum("mi,minj,nj->", rate, self.viscosity(y), rate)

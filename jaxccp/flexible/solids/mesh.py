@@ -22,8 +22,9 @@ def checked_mesh(
             counter-clockwise.
 
     Raises:
-        ValueError: an array has another shape; an index is out of range; an element is inverted,
-            flat or listed twice; a node is in no element; or the elements are not connected.
+        ValueError: an array has another shape; a number is not finite; an index is out of range; an
+            element is inverted or flat; more than two elements share a face; a node is in no
+            element; or the elements are not connected.
     """
     points, tetrahedra = _arrays(what, points, tetrahedra)
     _reject_volumes(what, points, tetrahedra)

@@ -17,8 +17,8 @@ from jaxccp.math import linear3
 class Tetrahedra(Elements):
     """Linear tetrahedra, with constant deformation gradient and lumped mass.
 
-    Each node has a quarter of an element's mass, so that the mass matrix is diagonal. Mass and
-    centre of mass are exact.
+    Each node has a quarter of an element's volume, times the density there, so that the mass matrix
+    is diagonal. Mass and centre of mass are exact if the density is uniform.
     """
 
     rest: Float[Array, "n 3"]
@@ -46,8 +46,8 @@ class Tetrahedra(Elements):
         return Points(slopes[:, None], volume[:, None], LAWS[self.law](*constants))
 
     def masses(self) -> Float[Array, "e 4 4"]:
-        """Return the lumped mass matrices [kg]: the diagonal has a quarter of the element's mass
-        for each node."""
+        """Return the lumped mass matrices [kg]: the diagonal has, for each node, a quarter of the
+        element's volume times the density there."""
         _slopes, volume = self._shapes()
         quarter = 0.25 * self.density * jnp.broadcast_to(volume[:, None], (len(volume), 4))
         return quarter[:, :, None] * jnp.eye(4, dtype=volume.dtype)

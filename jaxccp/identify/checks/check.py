@@ -24,7 +24,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
 
     Raises:
         ValueError: a channel belongs to something that the model does not have, a recording has no
-            samples, or a pose has no orientation.
+            samples, or the quaternions of a pose are far from unit length.
     """
     check_usable(mechanism, recordings)
     lines: list[str] = []

@@ -26,15 +26,16 @@ warning is given."""
 CLEAR = 0.02
 """Smallest reduction of the unexplained fraction of variance, mean over joints, for a warning."""
 UNITS = 200.0
-"""Ratio of measured to expected torques above which a unit looks wrong."""
+"""Ratio of measured to expected torques, or its inverse, above which a unit looks wrong."""
 
 
 def check_order(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[str]:
     """Return a warning if recordings fit another order of the joints much better.
 
-    If torques were recorded, they are compared with the inverse dynamics of the model, with
-    friction and rotor inertia of any size. Otherwise positions are compared with the limits of the
-    joints.
+    Positions are compared with the limits of the joints. If that leads to no warning, the torques
+    of the first recording, if there are any, are compared with the inverse dynamics of the model,
+    with friction and rotor inertia of any size. If their magnitudes are far apart, the warning is
+    about the unit of the torques.
 
     Args:
         mechanism: the mechanism that was recorded.
@@ -48,8 +49,8 @@ def check_order(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[s
 
 
 def _axes_with_torque(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """Return the names of all axes, or nothing unless all positions and some torques were recorded
-    and nothing else moves."""
+    """Return the names of all axes; nothing unless the first recording has all positions and at
+    least two torques, and nothing else moves."""
     places, linkage = mechanism.layout.places, mechanism.model.topology.linkage
     if len(places.free[2]) or len(places.ball[2]) or len(places.nodes[0]):
         return ()

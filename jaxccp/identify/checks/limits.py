@@ -24,8 +24,8 @@ def span(recordings: Sequence[Recording], name: str) -> tuple[float, float] | No
 
 
 def limits_of(mechanism: Mechanism) -> dict[str, tuple[float, float, bool]]:
-    """Return the smallest and largest recorded coordinate of each axis, by the model's limits, and
-    whether the axis is a hinge."""
+    """Return the lower and upper limit of each axis in recorded coordinates [m, rad], infinite
+    without one, and whether the axis is a hinge."""
     places, model = mechanism.layout.places, mechanism.model
     linkage, out = model.topology.linkage, {}
     lower, upper = np.asarray(model.axes.lower), np.asarray(model.axes.upper)
@@ -38,12 +38,13 @@ def limits_of(mechanism: Mechanism) -> dict[str, tuple[float, float, bool]]:
 
 
 def excess(reach: tuple[float, float], low: float, high: float) -> float:
-    """Return by how much samples exceed limits, divided by the distance of the limits.
+    """Return by how much samples exceed limits, divided by the distance of the limits, or by 2π if
+    it is infinite.
 
     Args:
         reach: least and greatest sample.
         low: lower limit; infinite without one.
-        high: upper limit.
+        high: upper limit; infinite without one.
     """
     width = high - low if np.isfinite(high - low) else 2.0 * np.pi
     return max(low - reach[0], reach[1] - high, 0.0) / max(width, 1e-9)

@@ -15,7 +15,8 @@ FACTORS = {"degrees for radians": DEGREES, "thousandths of the other unit": 1e3}
 FAST = 30.0
 """Root mean square rate above which a hinge without limits looks wrong [rad/s]."""
 TRAVEL = 2000.0
-"""Travel of a body, relative to its radius of gyration, above which it looks like millimetres."""
+"""Travel of a body, relative to its size (:func:`_gyration`), above which it looks like
+millimetres; travel of up to 20 m never does."""
 
 
 def check_rates(recording: Recording) -> list[str]:
@@ -112,7 +113,8 @@ def check_poses(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[s
 
 
 def _gyration(model: Model, body: int) -> float:
-    """Return the radius of gyration of a body [m]; zero for fixed bodies."""
+    """Return √(tr I / m) of a body, the root of the sum of squares of its three radii of gyration
+    [m]; zero for fixed bodies."""
     mass = float(model.bodies.mass[body])
     moments = float(np.trace(np.asarray(model.bodies.inertia[body])))
     return float(np.sqrt(moments / mass)) if 0 < mass < np.inf else 0.0

@@ -24,7 +24,7 @@ class CrossValidation:
     folds: tuple[tuple[Evaluation, ...], ...]
     """For each fold, the errors of each case."""
     values: Float[np.ndarray, "k P"]
-    """For each fold, the parameters fitted without it, by name."""
+    """For each fold, the parameters fitted without it, in the order of the problem's names."""
 
     @property
     def errors(self) -> Float[np.ndarray, " k"]:
@@ -41,7 +41,7 @@ class CrossValidation:
 
     @property
     def standard_error(self) -> float:
-        """Return the standard error of the mean; infinite if a fold failed."""
+        """Return the standard error of the mean; infinite if all windows of a fold failed."""
         if not np.isfinite(self.errors).all():
             return np.inf
         return float(np.std(self.errors, ddof=1) / np.sqrt(len(self.folds)))
@@ -227,7 +227,7 @@ def compare(problems: Mapping[str, "Problem"], folds: int = 5) -> Comparison:
         folds: number of folds.
 
     Raises:
-        ValueError: the problems differ in what they compare.
+        ValueError: the problems have different numbers of segments, or too few for the folds.
     """
     sizes = {name: [len(p.batch) for p in problem.plans] for name, problem in problems.items()}
     if len({tuple(size) for size in sizes.values()}) > 1:

@@ -1,5 +1,5 @@
-"""The minimisations of a fit: over simulations of increasing length, from several initial
-values, or resumed."""
+"""The minimisations of a fit: over simulations of increasing length and then shorter steps, from
+several initial values, or resumed."""
 
 import json
 from pathlib import Path
@@ -26,19 +26,21 @@ def descend(
     progress: Progress,
     resume: Path | None = None,
 ) -> tuple[Descent, ...]:
-    """Minimise the loss over simulations of increasing length, each starting from the result of the
-    last; return all minima.
+    """Minimise the loss in stages, over simulations of increasing length and then with shorter
+    steps, each starting from the result of the last; return the minima of all stages.
+
+    After a resumption these are the minima from the resumed stage on.
 
     Args:
         problem: the problem.
         theta: initial values.
-        progress: called after every step.
-        resume: a file that has the parameters after every step; where it exists already, the
-            descent goes on from it.
+        progress: called after every accepted step.
+        resume: a file to which the parameters are written after every accepted step; if it exists
+            already, the descent continues from it.
 
     Raises:
-        InputError: the file belongs to other parameters or to fewer lengths of simulations, or is
-            not a file of parameters.
+        InputError: the file belongs to other parameters or to a fit with more stages, or is not a
+            file of parameters.
     """
     first, stages = 0, (*problem.coarser, problem.objective)
     if resume is not None and resume.exists():
@@ -65,7 +67,7 @@ def restarted(
     Args:
         problem: the problem.
         theta: one of the starts.
-        progress: called after every step of each descent.
+        progress: called after every accepted step of each descent.
         restarts: settings of the random starts.
     """
     evaluators = problem.objective.evaluators
@@ -99,7 +101,7 @@ def _write(path: Path, names: tuple[str, ...], stage: int, theta: np.ndarray) ->
 
 
 def _read(path: Path, names: tuple[str, ...], stages: int) -> tuple[np.ndarray, int]:
-    """Return the parameters and the index of the length of simulations that a file holds."""
+    """Return the parameters and the number of the stage that a file holds."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         values = {name: float(entry["value"]) for name, entry in content["parameters"].items()}

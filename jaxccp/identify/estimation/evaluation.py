@@ -208,7 +208,7 @@ def split(
     """Split recordings into recordings to fit and held-out recordings, at random.
 
     Of several recordings, whole ones are held out. A single recording is cut into blocks of
-    consecutive samples, a tenth of it or as much as ``share``, of which some are held out.
+    consecutive samples, ten or more if it has at least 200, of which some are held out.
 
     Args:
         recordings: one at least.
@@ -216,7 +216,7 @@ def split(
         seed: seed of the random choice.
 
     Raises:
-        ValueError: ``share`` is not between 0 and 1, or nothing would be left.
+        ValueError: ``share`` is not between 0 and 1, or a single recording is too short.
     """
     if not 0 < share < 1:
         raise ValueError(f"the share that is held out lies between 0 and 1, not at {share:g}")

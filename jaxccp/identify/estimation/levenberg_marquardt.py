@@ -19,7 +19,7 @@ class Method:
     """Settings of the Levenberg–Marquardt iteration."""
 
     iterations: int = 30
-    """Maximum number of steps."""
+    """Maximum number of steps, including rejected ones."""
     tolerance: float = 1e-4
     """Relative decrease of the loss below which the iteration ends."""
     threshold: float = 3.0
@@ -66,7 +66,7 @@ def minimise(
         theta: initial values.
         bounds: lower and upper bounds.
         method: settings.
-        progress: called after every step.
+        progress: called after every accepted step.
         starts: initial changes of the segments' initial states; None: zero.
 
     Raises:

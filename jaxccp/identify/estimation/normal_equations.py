@@ -16,19 +16,20 @@ from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.subject import Subject
 
 CHUNK = 32
-"""Number of segments in one call of the compiled program, for long segments."""
+"""Maximum number of segments in one call of the compiled program, for long segments."""
 SAMPLES = 256
-"""Number of samples in one call, for short segments."""
+"""Maximum number of samples in one call, for short segments."""
 BATCH = 256
 """Maximum number of segments in one call with several vectors of parameters."""
 FEWEST = 8
-"""Number of segments from which a call is divided among cores."""
+"""Smallest number of segments for each core, when segments are divided among cores."""
 REVERSE = 2.0
 """Number of parameters per compared value above which derivatives are computed in reverse mode,
 value by value, instead of forward mode."""
 WILD = 30.0
 """Norm of a segment's derivatives, relative to the median, above which they are useless for any
-finite change of the parameters; they are scaled down to it."""
+finite change of the parameters. The segment's gradient and Gauss–Newton matrix are then multiplied
+by the ratio of this bound to the norm."""
 
 
 class Batch(Protocol):

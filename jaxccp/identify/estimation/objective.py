@@ -27,7 +27,8 @@ class Point:
     chains: Chains
     """Normal equations, with the initial states of all cases in order."""
     log_deviations: float
-    """Sum of the logarithms of the estimated standard deviations of all samples."""
+    """Sum of the logarithms of the estimated standard deviations of all samples and gaps, relative
+    to the given ones."""
 
     @property
     def likelihood(self) -> float:

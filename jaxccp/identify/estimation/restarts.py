@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 EDGE = 1e-3
 """Tail probability of a normal prior that is left out on either side."""
 MIN_DISTANCE = 0.05
-"""Smallest difference between two starts in some parameter, as a fraction of its distribution."""
+"""Smallest difference between two starts in the parameter that differs most, as a difference of
+cumulative probability."""
 WIDE = 10.0
 """Ratio of upper to lower bound from which a positive parameter is drawn by its logarithm."""
 

@@ -14,7 +14,7 @@ class Terms:
     loss: Float[np.ndarray, " n"]
     """Loss of each segment."""
     gradient: Float[np.ndarray, "n z"]
-    """Gradient of the loss, in the parameters' scales."""
+    """Gradient of the loss with respect to z, in the units of z."""
     hessian: Float[np.ndarray, "n z z"]
     """Gauss–Newton matrix, with the robust weights."""
     end: Float[np.ndarray, "n x"]
@@ -28,4 +28,4 @@ class Terms:
     usable: np.ndarray
     """Mask of the segments in which all numbers are finite [n]."""
     derivative_scale: Float[np.ndarray, " n"]
-    """Factor by which derivatives were scaled down; 1 for most segments."""
+    """Factor by which ``gradient`` and ``hessian`` were scaled down; 1 for most segments."""

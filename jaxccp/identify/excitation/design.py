@@ -24,7 +24,8 @@ class Design:
     spacing: float = 0.01
     """Time between samples of the recording [s]."""
     cutoff: float = 10.0
-    """Cutoff frequency of the filter for the recorded torques [Hz]."""
+    """Cutoff frequency of the filter for the recorded torques [Hz]; the planned motion does not
+    depend on it."""
     moving: float = 0.05
     """Rate below which samples of a joint will be left out [m/s, rad/s]."""
     starts: int = 16

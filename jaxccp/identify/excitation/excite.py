@@ -31,7 +31,8 @@ class Known:
     values: dict[str, float] = field(default_factory=dict)
     """Values by name; they replace the initial values of the parameters."""
     information: Float[np.ndarray, "P P"] | None = None
-    """Information matrix of earlier recordings for the parameters ``names``, without priors."""
+    """Information matrix of earlier recordings for the parameters ``names``. Priors of the
+    parameters are added to it, so it must not contain them."""
     names: tuple[str, ...] = ()
     """Names of the parameters of ``information``."""
     noise: dict[str, float] = field(default_factory=dict)

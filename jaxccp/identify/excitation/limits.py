@@ -27,8 +27,8 @@ class Limits:
     """Limits by joint; names may contain the wildcards ``*`` and ``?``. A single number limits both
     directions.
 
-    By default positions have the limits of the model's joints and torques those of its actuators;
-    rates and accelerations are not limited.
+    By default positions have the limits of the model's joints, ±π where a hinge has none, and
+    torques those of its actuators; rates and accelerations are not limited.
     """
 
     position: Mapping[str, LimitValue] | LimitValue | None = None
@@ -90,8 +90,9 @@ def joint_limits(
         joints: names of axes.
 
     Raises:
-        ValueError: a limit is for a joint that there is not, the lowest value is not below the
-            highest, or a joint may move as fast as it likes or anywhere.
+        ValueError: a limit is for a joint that does not exist, the lowest value is not below the
+            highest, or a joint has no limit of rate, acceleration or torque, or a slide none of
+            position.
     """
     out = np.full((4, 2, len(joints)), np.inf) * np.array([-1.0, 1.0])[:, None]
     model_limits = limits_of(mechanism)
@@ -128,7 +129,8 @@ def joint_limits(
 
 
 def _actuator_limits(mechanism: Mechanism, joints: Sequence[str]) -> Float[np.ndarray, "2 n"]:
-    """Return the total force of each joint's actuators; infinite for a joint without one."""
+    """Return the lowest and highest total force of each joint's actuators [N, N m]; infinite for a
+    joint without one."""
     model = mechanism.model
     linkage, actuators = model.topology.linkage, model.actuators
     low, high = np.asarray(actuators.force_limits, float).T

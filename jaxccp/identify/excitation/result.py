@@ -69,7 +69,9 @@ class Excitation:
     position: Float[np.ndarray, "s n"]
     """Coordinates of the joints [m, rad]."""
     rate: Float[np.ndarray, "s n"]
+    """Rates of the joints [m/s, rad/s]."""
     acceleration: Float[np.ndarray, "s n"]
+    """Accelerations of the joints [m/s², rad/s²]."""
     torque: Float[np.ndarray, "s n"]
     """Forces along the axes for this motion, computed with the model [N, N m]."""
     names: tuple[str, ...]

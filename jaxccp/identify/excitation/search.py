@@ -160,7 +160,7 @@ class Search:
 
         Args:
             x: coefficients to start from.
-            margin: the share.
+            margin: largest allowed use of each limit; 1 is the limit itself.
         """
         limited = np.append(np.isfinite(self.frame.half).ravel(), self.program.touching)
         rows = np.flatnonzero(limited)

@@ -134,8 +134,9 @@ def newton(contact: ImpactContact) -> Float[Array, " 2"]:
 
 
 def anitescu_potra(contact: ImpactContact) -> Float[Array, " 2"]:
-    """Return 1 + e times the normal impulse that ends the approach, with Coulomb's law applied to
-    total impulses (Anitescu & Potra, Nonlinear Dynamics 14, 1997)."""
+    """Return the impulse that ends the approach, with its normal part multiplied by 1 + e and
+    Coulomb's law applied to the total impulse before that (Anitescu & Potra, Nonlinear Dynamics 14,
+    1997)."""
     e = contact.restitution
     compression = newton(replace(contact, restitution=jnp.zeros_like(e)))
     return compression * jnp.stack([1.0 + e, jnp.ones_like(e)])

@@ -134,7 +134,9 @@ def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.
 
 
 def largest_inertia(subject: Subject) -> float:
-    """Return an upper bound of the inertia along any axis [kg, kg m²]."""
+    """Return a rough upper estimate of the inertia about any hinge [kg m²]: the mass of all bodies
+    that move, times the square of twice the largest coordinate of a body, plus the largest
+    armature."""
     model = subject.model
     free = np.asarray(model.topology.free)
     mass = np.asarray(model.bodies.mass)[free]

@@ -18,8 +18,10 @@ class InverseDynamics:
     central differences; torques and controls go through the same filter. Samples of a joint slower
     than ``moving`` do not show its dry friction, and are left out for that joint. If no torques
     were recorded, the torques of the model's actuators at the recorded controls are compared.
-    (Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook of
-    Robotics, 2016, chapter 6.)
+    Delays of position channels have no effect.
+
+    References: Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook
+    of Robotics, 2016, chapter 6.
     """
 
     cutoff: float = 10.0
@@ -51,6 +53,6 @@ class InverseDynamics:
 
         Raises:
             ValueError: a joint's position or all torques and controls were not recorded, a
-                recording is too short, or the model has bodies that no joint places.
+                recording is too short, or the model has free bodies, balls or flexible bodies.
         """
         return InversePlan(self, subject, recordings)

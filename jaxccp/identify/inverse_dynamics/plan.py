@@ -33,7 +33,8 @@ class Samples:
     position: Float[Array, "s nv 3"]
     """Recorded position, rate and acceleration of each joint [m, rad, s]."""
     torque: Float[Array, "s o 3"]
-    """Measured torque along each compared axis, and its first two time derivatives [N m, s]."""
+    """Measured torque along each compared axis, and its first two time derivatives [N, N m, s];
+    o = 0 if controls are compared."""
     control: Float[Array, "s c 3"]
     """Recorded controls, and their first two time derivatives."""
     weight: Float[Array, "s o"]
@@ -101,8 +102,11 @@ class InversePlan:
         return 0
 
     def torque(self, subject: Subject, sample: Samples) -> tuple[Array, Array]:
-        """Return the measured torques and those computed with the model, along the compared axes [N
-        m].
+        """Return the measured torques and those computed with the model, along the compared axes
+        [N, N m].
+
+        If controls were recorded instead of torques, the former are 0 and the latter are what the
+        motion needs beyond the actuators' torques.
 
         Args:
             subject: the model.

@@ -20,7 +20,8 @@ class Parameter:
     """A number to identify, or several: a path with wildcards is one parameter for each matching
     row.
 
-    Raises ``ValueError`` if the bounds exclude the initial value.
+    Raises ``ValueError`` if ``lower`` is not below ``upper``, the bounds exclude the initial value,
+    the prior is not positive, or ``apply`` comes without ``initial``.
     """
 
     path: str | tuple[str, ...]
@@ -29,7 +30,7 @@ class Parameter:
     mirrored limbs.
     """
     initial: float | None = None
-    """Initial value; None: the model's."""
+    """Initial value; None: the model's, or 1 for a factor. Inertial numbers always start at 0."""
     lower: float = -np.inf
     """Lower bound."""
     upper: float = np.inf
@@ -105,8 +106,8 @@ class ParameterSet:
         """Find the parameters in a subject.
 
         Raises:
-            ValueError: a path names nothing, two name the same number, or a bound excludes the
-                model's value.
+            ValueError: a path names nothing, two parameters have the same name, there are none, or
+                a bound excludes an initial value.
         """
         scalars: list[Scalar] = []
         groups: list[_Group] = []

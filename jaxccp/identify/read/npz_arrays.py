@@ -26,8 +26,8 @@ def accepts(path: Path) -> bool:
 
 
 def read(path: Path, reading: Reading) -> list[Table]:
-    """Read ``time`` (N,), arrays of all joints (N,) or (N, n), and channels by name; NaN is a
-    missing sample.
+    """Read ``time`` (N,), arrays of all joints (N, n), and channels by name; NaN is a missing
+    sample.
 
     ``joint_names`` (n,) are axes of the model. ``start`` has the first row of each recording and
     ``runs`` their names. ``q_cmd`` is the control of each joint's position actuator.
@@ -37,7 +37,8 @@ def read(path: Path, reading: Reading) -> list[Table]:
         reading: settings of the reader.
 
     Raises:
-        InputError: the file has no time, or names too few joints.
+        InputError: the file has no time, does not name as many joints as an array has columns, or
+            has a channel with another number of samples.
     """
     with Arrays(path) as arrays:
         clock = next((n for n, m in reading.columns.items() if m == TIME), TIME)

@@ -33,8 +33,8 @@ def read(path: Path, reading: Reading) -> list[Table]:
         reading: settings of the reader, with the topic if there are several.
 
     Raises:
-        InputError: the package rosbags is not installed, the bag is damaged, or has no joint states
-            of the topic.
+        InputError: the package rosbags is not installed, the bag is damaged, has fewer than two
+            joint states of the topic, or several topics of which none is chosen.
     """
     anyreader = imported("rosbags.highlevel.anyreader", path)
     typesys = imported("rosbags.typesys", path)

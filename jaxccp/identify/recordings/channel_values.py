@@ -110,7 +110,7 @@ def errors(
 
 
 def interpolated(table: Float[Array, "k *f"], when: Float[Array, " s"]) -> Float[Array, "s *f"]:
-    """Return a table interpolated linearly between its rows; beyond its ends, the last row.
+    """Return a table interpolated linearly between its rows; beyond its ends, the row at that end.
 
     Args:
         table: rows at 0, 1, 2 …

@@ -21,7 +21,7 @@ class Gaps:
         """Start with the given standard deviations.
 
         Args:
-            deviation: standard deviation of the gap after each segment [m, rad, m/s, rad/s].
+            deviation: standard deviation of the gap before each segment [m, rad, m/s, rad/s].
             joined: mask of the segments that have to end where the next one starts [n].
         """
         self.joined = joined

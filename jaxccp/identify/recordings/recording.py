@@ -71,7 +71,8 @@ class Channel:
 class Recording:
     """One uninterrupted sequence of samples.
 
-    Raises ``ValueError`` if times do not increase, or a channel has a different number of samples.
+    Raises ``ValueError`` if there are fewer than two times, times are not finite or do not
+    increase, a channel has a different number of samples, or two channels have the same name.
     """
 
     name: str
@@ -165,7 +166,8 @@ def recording(
             q}``.
 
     Raises:
-        ValueError: a kind is not known, or an array has another number of samples than ``time``.
+        ValueError: a kind is not known, an array has another number of samples than ``time`` or of
+            values than its kind, or noise is given for something that was not recorded.
     """
     noise = dict(noise or {})
     channels, notes = [], []

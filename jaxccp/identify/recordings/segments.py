@@ -135,7 +135,8 @@ def segment(
 def noise_of(channel: Channel) -> float:
     """Return the standard deviation of a channel's samples: the given one, else an estimate.
 
-    The estimate is from third differences of the samples, which smooth motion hardly affects.
+    The estimate is from third differences of the samples, which smooth motion hardly affects; it is
+    at least the standard deviation of rounding to the smallest step between samples.
     """
     if channel.noise is not None:
         return channel.noise

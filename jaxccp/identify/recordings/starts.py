@@ -93,6 +93,9 @@ def evenly(
     """Return evenly spaced times, and the samples there, filtered by a zero-phase Butterworth
     filter of order 4.
 
+    There is no filter for fewer than 28 samples, or if the cutoff is at least 0.45 of the sampling
+    rate.
+
     Args:
         time: times of the samples [s].
         values: samples.
@@ -209,13 +212,14 @@ def start_deviation(
 
     Args:
         subject: the model.
-        recording: whose positions have noise.
+        recording: recording whose positions have noise.
         start: measured coordinates of the recording.
         share: standard deviation of rates, relative to their root mean square.
 
     Returns:
-        Ten times the noise of coordinates [m, rad], then of rates [m/s, rad/s]; wide where nothing
-        was recorded.
+        Deviations of coordinates [m, rad], then of rates [m/s, rad/s]. For coordinates they are ten
+        times the noise of recorded positions (1e-3 for poses and motions); for rates, ``share``
+        times their root mean square, at least 1e-3. Where nothing was recorded they are 1 and 10.
     """
     places, linkage = subject.layout.places, subject.model.topology.linkage
     noise = np.full(places.nv, 1e-3)

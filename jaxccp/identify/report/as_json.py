@@ -82,10 +82,11 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 def read_values(path: Path | str) -> dict[str, float]:
     """Read the parameters of a fit by name, as ``Problem.fit(initial=…)`` and
-    :class:`jaxccp.identify.Predictor` take them.
+    :class:`jaxccp.identify.Predictor` take them, from a ``fit.json`` or a file that ``resume=``
+    wrote.
 
     Raises:
-        InputError: the file is not a ``fit.json``.
+        InputError: the file is not a file of parameters.
     """
     path = Path(path)
     try:
@@ -103,6 +104,7 @@ def read_known(path: Path | str) -> Known:
     """Read from the file of a fit what it knows: values, and the inverse of the covariance as
     information.
 
+    The information includes the priors of that fit, so parameters must not have them again.
     Parameters without a finite standard error count as unknown.
 
     Raises:

@@ -39,7 +39,8 @@ def page(
 
     Args:
         fit: the fit.
-        content: result of :func:`jaxccp.identify.report.as_json.fit_as_json`.
+        content: results of :func:`jaxccp.identify.report.as_json.fit_as_json` and
+            :func:`jaxccp.identify.report.next_recording.next_as_json`, merged.
         curves: curves of the fit's cases.
         title: title of the page.
         sentences: sentences about results that the model's file cannot hold.

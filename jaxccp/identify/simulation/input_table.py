@@ -91,8 +91,8 @@ class InputTable:
 def averaged(
     cells: Float[Array, "k *f"], begin: Float[Array, " n"], end: Float[Array, " n"], most: int
 ) -> Float[Array, "n *f"]:
-    """Return means over intervals of a function that is constant between 0, 1, 2 …, and beyond that
-    has its last value.
+    """Return means over intervals of a function that is constant between 0, 1, 2 …, and beyond its
+    ends has the value of the cell at that end.
 
     Args:
         cells: the values between these places.

@@ -15,8 +15,9 @@ from jaxccp.model.state import State
 from jaxccp.model.structure import with_structure
 
 STABLE = 0.5
-"""Largest change of an axis's rate by its own spring or damper in one step, relative to the rate,
-for which their forces are centred; stiffer ones remain implicit, which is stable for any step."""
+"""Largest change of an axis's rate by its own spring in one step, or by its own damper in half a
+step, relative to the rate, for which their forces are centred; stiffer ones remain implicit, which
+is stable for any step."""
 YIELDING = 0.01
 """Smallest damping of a force-limited servo, relative to h times its stiffness, for which its
 spring is centred."""

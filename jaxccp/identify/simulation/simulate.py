@@ -19,6 +19,9 @@ class Simulate:
     "measured". With ``continuity`` each segment has to end at the initial state of the next one
     (multiple shooting: Bock, 1981), up to that many standard deviations of the initial states.
     Without it segments are independent.
+
+    Raises ``ValueError`` if a setting is out of its range, or ``continuity`` is given with measured
+    starts or with another ``every`` than ``segment``.
     """
 
     segment: float | tuple[float, ...]
@@ -38,8 +41,8 @@ class Simulate:
     cutoff: float = 20.0
     """Cutoff frequency of the filter for measured initial states [Hz]."""
     inputs: tuple[str, ...] | None = None
-    """Kinds of channels that drive the model; None: torques and motions if there are any, else
-    controls."""
+    """Kinds of channels that drive the model; None: torques, motions and wrenches if there are any,
+    else controls."""
     observe: tuple[str, ...] = OBSERVED
     """Kinds of channels that are compared with the simulation."""
     every: float | None = None
@@ -120,7 +123,8 @@ class Simulate:
         """Return the plan that computes the residuals of these recordings.
 
         Raises:
-            ValueError: the recordings have nothing to compare, or differ in what they have.
+            ValueError: the recordings have nothing to compare, differ in what they have, or have no
+                samples of an input; or the delay of an input or the time scale has no bounds.
         """
         return SimulationPlan(self, subject, recordings)
 

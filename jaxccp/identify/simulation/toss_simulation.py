@@ -17,18 +17,20 @@ FIRST = 1
 """Index of the first sample at which a simulation may start; its velocity is a central
 difference."""
 JUMP = 0.3
-"""Change of velocity between samples, in excess of gravity's, that indicates an impact [m/s]."""
+"""Change of velocity between samples, from that of free flight and from that of rest, that
+indicates an impact [m/s]."""
 SPIN_JUMP = 3.0
 """Change of angular velocity between samples that indicates an impact [rad/s]."""
 
 
 @dataclass(frozen=True)
 class TossSimulation(Simulate):
-    """Compare poses of tossed bodies with simulations from measured initial states.
+    """Compare poses of tossed bodies with simulations that start between impacts.
 
-    Initial velocities are central differences, which must not contain an impact. So simulations
-    start at the second sample of a recording, and then at samples ``every`` seconds or more apart,
-    around which the motion is smooth and after which at least ``least`` seconds were recorded.
+    Measured initial velocities are central differences, which must not contain an impact. So
+    simulations start at the second sample of a recording, and then at samples ``every`` seconds or
+    more apart, around which the motion is smooth and after which at least ``least`` seconds were
+    recorded. ``start="measured"`` simulates from exactly the measured states.
     """
 
     least: float | None = None

@@ -57,7 +57,8 @@ def base_parameters(
         scale: a typical change of each, by which columns are compared.
 
     Returns:
-        As many as the regressor has independent columns, best determined first.
+        As many as the regressor has independent columns, in the order of their pivots, largest
+        first.
     """
     values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
     values = np.where(values > 1e-2 * RANK**2 * max(values.max(), 1e-300), values, 0.0)

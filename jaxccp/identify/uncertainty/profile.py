@@ -44,7 +44,8 @@ class Profile:
     level: float
     """Probability that the interval contains the true value."""
     interval: tuple[float, float]
-    """Ends of the interval; infinite if the loss does not rise enough."""
+    """Ends of the interval: infinite if the loss does not rise enough, a bound of the parameter if
+    it is reached first."""
     notes: tuple[str, ...] = ()
     """Warnings about the interval."""
 
@@ -72,15 +73,16 @@ def profile(fit: "Fit", name: str, level: float = 0.95, points: int = 16) -> Pro
     From the fit outwards, the parameter is held at one value after the other. All other parameters
     and initial states are fitted, starting from those of the last value. The interval ends where
     the loss has risen by half the quantile of χ² with one degree of freedom, times the squared
-    ratio of the parameter's clustered standard error to that of independent noise (Chandler & Bate,
-    Biometrika 94, 2007). Both kinds of interval thus agree for a quadratic loss. Priors are
-    included.
+    ratio of the parameter's standard error in the fit (clustered, with the error of the steps if it
+    is known) to that of independent noise (Chandler & Bate, Biometrika 94, 2007). Both kinds of
+    interval thus agree for a quadratic loss. Priors are included.
 
     Args:
         fit: the fit.
         name: name of the parameter.
         level: probability that the interval contains the true value.
-        points: maximum number of values on either side of the fit.
+        points: maximum number of values on either side of the fit, before the search for the end
+            of the interval.
 
     Raises:
         ValueError: no parameter has that name, or ``level`` is not between 0 and 1.

@@ -58,7 +58,7 @@ def keyframe_state(model: Model, state: State, layout: Coordinates, key: Keyfram
 
     Args:
         model: the model of the file.
-        state: any of the model.
+        state: any state of the model.
         layout: layout of the file's coordinates.
         key: the keyframe.
     """
@@ -86,7 +86,7 @@ def note_open_keyframes(
 
     Args:
         model: the model of the file.
-        state: any of the model.
+        state: any state of the model.
         layout: layout of the file's coordinates.
         keys: the keyframes by name.
         report: the report.

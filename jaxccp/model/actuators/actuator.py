@@ -107,7 +107,8 @@ def velocity_servo(
 
 
 def columns(actuators: Sequence[Actuator]) -> dict[str, np.ndarray]:
-    """Return each field of :class:`Actuator`, by name, as an array with one entry per actuator."""
+    """Return each field of :class:`Actuator` except ``activation``, by name, as an array with one
+    row per actuator."""
     return {
         "gain": np.array([a.gain for a in actuators], float),
         "offset": np.array([a.offset for a in actuators], float),

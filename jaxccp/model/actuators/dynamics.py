@@ -19,7 +19,8 @@ class Dynamics:
     """The differential equation of an activation."""
 
     euler: Solution
-    """One step of Euler's method, which is what an Euler stepper takes (as MuJoCo's does)."""
+    """What an Euler stepper takes, as MuJoCo's does: a step of Euler's method, or the exact
+    solution for ``"filterexact"``."""
     exact: Solution
     """The exact solution, which steppers of second order take."""
     has_time_constant: bool = True

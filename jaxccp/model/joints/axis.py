@@ -60,8 +60,8 @@ class Ball(Axis):
     """Three degrees of freedom: rotation about any axis through the joint's origin.
 
     Its coordinates are the rotation vector [rad], its rates the angular velocity [rad/s], both in
-    the second body's joint frame. ``limits`` are (0, the largest angle of rotation). ``axis`` and
-    ``point`` have no effect.
+    the second body's joint frame. ``limits`` are (0, the largest angle of rotation). ``axis`` has
+    no effect; ``point`` and ``rest`` must be 0.
     """
 
     motion = "ball"

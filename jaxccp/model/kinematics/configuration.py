@@ -110,9 +110,9 @@ def integrate_configuration(
     diagonal, there are no such bodies, and joint coordinates stay as they were.
 
     Args:
-        model: nv generalised velocities.
+        model: a model with nv generalised velocities.
         state: a state whose poses agree with its ``joint_positions``.
-        displacement: velocities times 1 s [m, rad].
+        displacement: generalised velocities times a time [m, rad].
         velocity: velocities of the new state [m/s, rad/s]; None: roots, free bodies and families
             keep theirs, and joints are at rest.
         orientation: orientations of roots and free bodies (w, x, y, z) to take in place of those by

@@ -29,8 +29,8 @@ class Dofs(ByContent):
     """Mask: entry [i, j] is true if degree of freedom i moves the axis of j, being nearer to the
     root [nv nv]."""
     trees: np.ndarray
-    """Mask of the bodies of each tree [nt nb]. A tree is a free root with at least one child, or
-    all bodies in the subtree of one joint on a fixed body."""
+    """Mask of the bodies of each tree [nt nb]. A tree is a free root with all its descendants, of
+    which it has at least one; or all bodies in the subtree of one joint on a fixed body."""
     floating: np.ndarray
     """Mask of the trees that have a free root [nt]."""
     carries: np.ndarray
@@ -82,8 +82,11 @@ class Dofs(ByContent):
 
     @cached_table
     def subtrees(self) -> np.ndarray:
-        """One degree of freedom for each set of bodies that degrees of freedom move, and one for
-        the next larger set that has it, or the same where there is none [2 k]."""
+        """The k distinct sets of bodies that a degree of freedom moves, called subtrees [2 k].
+
+        The first row has one degree of freedom that moves each set. The second has one that moves
+        the smallest larger set that contains it, or the same one if there is none.
+        """
         sets, index = np.unique(self.supports, axis=1, return_index=True)
         sizes = np.sum(sets, axis=0)
         larger = (sets.T.astype(int) @ sets == sizes[:, None]) & (sizes > sizes[:, None])

@@ -25,7 +25,8 @@ class JointSolution:
     axis: Float[Array, "*n k 6"]
     """Rows that give the rates."""
     bilateral: Float[Array, "*n 6 6"]
-    """Rows of the constrained motions, after those of the axes."""
+    """Orthonormal rows: as many as the joint has axes, which span the motions of these, then the
+    rows of the constrained motions."""
     error: Float[Array, "*n 6"]
     """Violation along each of these rows [m, rad]."""
 
@@ -47,7 +48,11 @@ class JointPose:
     """Whether each axis is a hinge, a slide or one of the three of a ball."""
 
     def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array]:
-        """Return the Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
+        """Return the Jacobian S [6 k] and the error e [6] at coordinates ``q``.
+
+        The error is the translation [m], then the rotation vector [rad], from the frame at ``q`` to
+        the second frame, in the axes of the former.
+        """
         orientation, end, columns = chain(q, self.direction, self.point, self.kinds, self.rotation)
         back = quaternion.conjugate(orientation)
         translation = quaternion.rotate(back, self.shift - end)
@@ -113,7 +118,7 @@ def rows_at(joint: JointPose, q: Float[Array, " k"]) -> JointSolution:
 
 
 def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
-    """Return SᵀS, with rows and columns of the identity for slots without an axis."""
+    """Return SᵀS, with rows and columns of the identity for slots that are not ``used``."""
     identity = jnp.eye(used.shape[0], dtype=columns.dtype)
     return jnp.where(used[:, None] & used, columns.T @ columns, identity)
 

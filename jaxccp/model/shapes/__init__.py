@@ -1,6 +1,7 @@
 """Shapes a body can carry, one file each; a new one is a file and a line here.
 
-Every shape is a core swept by a ball: ``size`` describes the core, ``radius`` the ball.
+Most shapes are a core swept by a ball: ``size`` describes the core, ``radius`` is the radius of the
+ball. The ``size`` of a box includes the ball, and a cylinder is a segment swept by a disc.
 """
 
 from jaxccp.model.shapes.box import Box

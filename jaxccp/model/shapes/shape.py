@@ -14,12 +14,13 @@ class Shape(Protocol):
 
     @property
     def size(self) -> tuple[float, float, float]:
-        """Dimensions of the shape's core [m]; their meaning depends on the kind of shape."""
+        """Dimensions of the shape [m]; their meaning depends on its kind. Those of a convex mesh,
+        and the third one of a height field, are factors."""
         ...
 
     @property
     def radius(self) -> float:
-        """Radius of the ball swept over the core [m]."""
+        """Radius of the ball swept over the core [m]; of a cylinder, its own radius."""
         ...
 
     def inertia(self, mass: float) -> Float[np.ndarray, "3 3"]:

@@ -36,7 +36,7 @@ class Coupling(Tendon):
     def polynomial(self, axis: str) -> np.ndarray:
         """Return the coefficients of an axis's term, lowest degree first."""
         term = self.terms[axis]
-        return np.array([0.0, term] if isinstance(term, int | float) else term, float)
+        return np.array(term if np.ndim(term) else [0.0, term], float)
 
 
 def gear(follower: str, leader: str, ratio: float) -> Coupling:

@@ -75,8 +75,9 @@ def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin:
 
 def table_rows(specs: Sequence[ShapeSpec]) -> np.ndarray:
     """Return the row of each shape in the table of the distinct shapes of its class [ng]."""
-    tables = {type(p.shape): _of_kind(specs, type(p.shape)) for p in specs}
-    return np.array([tables[type(p.shape)].index(p.shape) for p in specs], np.int32)
+    tables = {kind: _of_kind(specs, kind) for kind in (ConvexMesh, HeightField)}
+    rows = [tables[type(p.shape)].index(p.shape) if type(p.shape) in tables else 0 for p in specs]
+    return np.array(rows, np.int32)
 
 
 def _of_kind(specs: Sequence[ShapeSpec], kind: type) -> list:

@@ -73,8 +73,8 @@ def smooth_topology(
         max_contacts: largest number of contacts, None: all candidates.
 
     Raises:
-        ValueError: surfaces have moduli and coefficients, or what the law of normal force does not
-            take.
+        ValueError: some surfaces have moduli and others coefficients; or coefficients, or a
+            combined restitution of 0, which the law of normal force does not accept.
     """
     pairs = pair_groups(specs, pair_friction, may_touch, moving_bodies, broad_phase)
     if not pairs:
@@ -173,7 +173,7 @@ def _check_restitution(
 def _frame_mass(topology: Topology, families: Sequence[Family]) -> Float[Array, " nb"]:
     """Return the effective mass of frames with shapes in smooth pairs [kg]; 0 for all other bodies.
 
-    It is 1 / m = tr(J M⁻¹ Jᵀ) / 3, the mean over three directions of a force on the frame.
+    1 / m = tr(J M⁻¹ Jᵀ) / 3 is the acceleration per force on the frame, mean over three directions.
     """
     mass = jnp.zeros(len(topology.bodies))
     assert topology.smooth is not None

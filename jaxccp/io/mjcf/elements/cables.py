@@ -33,8 +33,12 @@ def is_link(source: Source, body: int) -> bool:
 
 
 def read_cables(source: Source, report: ImportReport) -> Springs:
-    """Return the springs of all cables; the report gets links whose bending differs, with the
-    reason."""
+    """Return the springs of all cables; the report gets links that are left out or whose bending
+    differs, with the reason.
+
+    Raises:
+        InputError: the model was given compiled and has plugins.
+    """
     m = source.m
     springs: Springs = {}
     if source.is_disabled("PASSIVE", "SPRING"):

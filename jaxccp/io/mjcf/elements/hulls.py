@@ -12,14 +12,15 @@ def thinned(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "m 3"],
     """Return the vertices of the convex hull of points, at most ``MOST`` of them.
 
     If there are more, those are kept that lie outermost in evenly spread directions, after the
-    extents along x, y and z are scaled to be equal.
+    extents along x, y and z are scaled to be equal. At most ``MOST`` points, and points in a plane,
+    are returned as they are.
 
     Args:
         points: points of a solid [m].
 
     Returns:
-        The points that stay; the corners that the hull had, and the distance from the new hull to
-        the farthest of them [m], both 0 where nothing was left out.
+        The points that stay; the number of vertices that the hull had, and the distance from the
+        new hull to the farthest of them [m], both 0 if no vertex was left out.
     """
     from scipy.spatial import ConvexHull, QhullError
 

@@ -36,8 +36,8 @@ class Axes:
     """The axes of the model for the file's joints."""
 
     names: tuple[str, ...]
-    """Name of the model's axis for each degree of freedom of the file; empty for those of a body
-    that is free without a joint."""
+    """Name of the model's axis for each degree of freedom of the file; empty for those of nodes of
+    flexible bodies, and of bodies that are free without a joint."""
 
 
 def add_joints(
@@ -58,6 +58,9 @@ def add_joints(
             skipped.
         cables: stiffness of the balls between links of cables.
         report: the report of what is left out.
+
+    Returns:
+        The names of the axes that were added.
 
     Raises:
         InputError: a joint has impossible numbers.

@@ -53,7 +53,14 @@ class ScopeFinder:
         return SensorScope(hidden, self._no_bodies())
 
     def zonetouch(self, sensor: int) -> SensorScope:
-        """Return the shapes of a touch sensor's body, and its zone, the shape of its site."""
+        """Return the shapes of a touch sensor's body, and its zone, the shape of its site.
+
+        Args:
+            sensor: the file's number of the sensor.
+
+        Raises:
+            UnreadableSensor: the site has a shape that is not supported.
+        """
         m = self.source.m
         site = int(m.sensor_objid[sensor])
         shapes = self._on(np.arange(m.nbody) == m.site_bodyid[site])

@@ -59,7 +59,8 @@ def _read(text: bytes, name: str, folder: Path, elements: list[Element], read: s
 def place(elements: list[Element], tags: tuple[str, ...], name: str, attribute: str = "") -> str:
     """Return file and line of the only element that matches.
 
-    If several do, return the files that they are in, joined by "or"; if none does, an empty string.
+    If several match, return the files that they are in, joined by "or"; if none does, all included
+    files; if there are none, an empty string.
 
     Args:
         elements: elements of the included files.

@@ -34,7 +34,8 @@ class Locator:
         Args:
             uri: URI or path in the URDF.
             meshdir: the folder that relative paths start from, relative to that of the URDF.
-            stripped: whether the file may stand in ``meshdir`` whatever the rest of ``uri``.
+            stripped: whether a file in ``meshdir`` with the last part of ``uri`` as its name is
+                taken first, as MuJoCo does with ``strippath``.
 
         Raises:
             MissingFileError: the file does not exist; the message lists where it was searched for.
@@ -86,7 +87,7 @@ def check_packages(packages: Mapping[str, str | Path]) -> dict[str, Path]:
 
 
 def _listed() -> Iterator[Path]:
-    """Yield the folders of ``ROS_PACKAGE_PATH`` and their subfolders."""
+    """Yield the folders that ``ROS_PACKAGE_PATH`` lists."""
     for entry in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         yield Path(entry)
 

@@ -65,7 +65,11 @@ def node_bodies(source: Source) -> Bool[np.ndarray, " nb"]:
 
 
 def read_flexes(source: Source, report: ImportReport) -> list[Flex]:
-    """Return the flexible bodies that are supported; the report gets the others, with reasons."""
+    """Return the flexible bodies that are supported; the report gets the others, with reasons.
+
+    Raises:
+        InputError: the model was given compiled, without its specification.
+    """
     m, mujoco = source.m, source.mujoco
     if not m.nflex:
         return []

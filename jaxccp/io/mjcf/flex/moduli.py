@@ -1,9 +1,9 @@
 """Moduli that MuJoCo's forces of a flexible body have.
 
 Forces of Saint-Venant and Kirchhoff's law are linear in Lamé's constants, which are fitted to the
-forces that MuJoCo has at displaced nodes. They are not those of the file's numbers: in version 3.17
-the first constant of solids is twice that of Young's modulus and Poisson's ratio, and sheets have
-a quarter of the second and half of the first of solids.
+forces that MuJoCo has at displaced nodes. They are not those that follow from the file's Young's
+modulus and Poisson's ratio: in MuJoCo 3.17 the first constant of solids is twice as large, and
+sheets have a quarter of the second and half of the first constant of solids.
 """
 
 import numpy as np

@@ -25,9 +25,10 @@ SMALLEST = 1e-11
 def mend_inertias(spec: Any, report: ImportReport) -> None:
     """Replace unphysical inertias in MuJoCo's specification, and note the links.
 
-    MuJoCo itself balances moments that violate the triangle inequality. A link whose inertia is
-    unphysical in another way gets that of a solid sphere of its mass. Moving links without mass get
-    ``DEFAULT_MASS``, unless links fixed to them have mass and inertia.
+    MuJoCo itself balances moments that violate the triangle inequality. A link with a mass and zero
+    inertia is a point mass. A link whose inertia is unphysical in another way gets that of a solid
+    sphere of its mass. Links that are fixed to each other and move without a mass get
+    ``DEFAULT_MASS``, and those without an inertia that of a sphere.
     """
     rigid: dict[str, _Rigid] = {}
     for body in spec.bodies[1:]:

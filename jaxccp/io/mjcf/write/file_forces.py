@@ -150,7 +150,7 @@ def write_actuators(out: Numbers, source: Source, elements: Elements, models: Co
             joint = int(m.actuator_trnid[index, 0])
             tendon = int(m.actuator_trntype[index]) == int(source.mujoco.mjtTrn.mjTRN_TENDON)
             if not tendon and m.jnt_type[joint] in (HINGE, SLIDE):
-                # The file's coordinate is that of the model and qpos0.
+                # The file's coordinate is that of the model plus qpos0.
                 offset += stiffness * gear * float(m.qpos0[m.jnt_qposadr[joint]])
             out["actuator_biasprm"][index, :3] = offset, -stiffness, -damping
         for name, column in (

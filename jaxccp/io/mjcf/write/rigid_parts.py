@@ -58,7 +58,8 @@ def divided(
 
 
 def _root(matrix: Float[np.ndarray, "4 4"], inertial: Inertial) -> Float[np.ndarray, "4 4"]:
-    """Return a triangular A with A Aᵀ = P; a body that is too thin is thickened."""
+    """Return A = [[L, √m c], [0, √m]] with A Aᵀ = P and the Cholesky factor L of Σ about the centre
+    of mass c; a body that is too thin is thickened."""
     mass, centre, _ = inertial
     sigma = matrix[:3, :3] - mass * np.outer(centre, centre)
     values, vectors = np.linalg.eigh(0.5 * (sigma + sigma.T))

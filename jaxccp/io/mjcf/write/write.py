@@ -63,7 +63,8 @@ def read_again(loaded: Loaded) -> tuple[Source, Elements]:
     """Return the compiled file of a model, and the parts of the model for its elements.
 
     Raises:
-        InputError: the file describes another mechanism now.
+        InputError: the model was not loaded from a file or its XML, or the file cannot be read or
+            describes another mechanism now.
     """
     reading, report = loaded.reading, ImportReport()
     origin = reading.origin
