@@ -38,7 +38,7 @@ def refuse(message: str) -> NoReturn:
 
 
 def choice_of(choices: Collection[Any]) -> Callable[[Any], Any]:
-    """Return an option callback that only accepts some values.
+    """Return an option callback that only accepts some values, and None where none was given.
 
     Args:
         choices: the values.
@@ -48,7 +48,7 @@ def choice_of(choices: Collection[Any]) -> Callable[[Any], Any]:
     """
 
     def check(value: Any) -> Any:
-        if value not in choices:
+        if value is not None and value not in choices:
             raise typer.BadParameter(unknown(value, choices))
         return value
 
@@ -156,12 +156,11 @@ SmoothContactOption = Annotated[
     ),
 ]
 FrictionOption = Annotated[
-    ConeType,
+    ConeType | None,
     typer.Option(
         metavar=f"[{'|'.join(get_args(ConeType))}]",
         callback=choice_of(get_args(ConeType)),
-        help="Shape of the friction cones: round, or the square or octagon around it, with two "
-        "sides along each tangent.",
+        help="Shape of the friction cones; by default that which the file names, else round.",
     ),
 ]
 PrecisionOption = Annotated[

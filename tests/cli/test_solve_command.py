@@ -102,6 +102,18 @@ def test_friction(tmp_path: Path, solver: str, friction: str) -> None:
     np.testing.assert_allclose(np.load(tmp_path / "out" / "slide.npz")["lam"], expected, atol=1e-11)
 
 
+def test_friction_is_that_of_the_file_unless_named(tmp_path: Path) -> None:
+    none = np.zeros(0)
+    fields = {"layout": "velocities", "f": np.array([-1.0, 2.0, 2.0]), "b": np.zeros(3)}
+    fields |= {"E": np.zeros(3), "mu": np.array([0.5]), "lo": none, "hi": none}
+    fields |= files.csr("H", np.eye(3)) | files.csr("J", np.eye(3)) | {"friction": "pyramid"}
+    path = files.write(tmp_path / "slide.npz", fields)
+    for arguments, friction in (((), "pyramid"), (("--friction", "cone"), "cone")):
+        result = run(path, *arguments, "--law", "ncp", "--json")
+        assert result.exit_code == 0, result.stderr
+        assert lines(result)[0]["friction"] == friction
+
+
 def test_shapes_are_compiled_once(tmp_path: Path) -> None:
     paths = []
     for seed in range(3):

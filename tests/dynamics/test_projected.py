@@ -1,5 +1,6 @@
 """Test the projected stepper and the closing of loops: position errors stay at the tolerance."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -9,7 +10,13 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Newton, Stop
-from jaxccp.dynamics import EulerImplicitLinearized, EulerImplicitProjected, close_loops, rollout
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    EulerImplicitProjected,
+    close_loops,
+    equilibrium,
+    rollout,
+)
 from jaxccp.model import (
     Box,
     Material,
@@ -21,6 +28,7 @@ from jaxccp.model import (
     forward_kinematics,
     joint_motion,
 )
+from jaxccp.model.fluid import Fluid
 from jaxccp.scene import ModelBuilder
 
 H, STEPS = 2e-3, 300
@@ -89,6 +97,21 @@ def test_errors_stay_at_the_tolerance() -> None:
         assert height.min() > -1e-8
         assert height[-1] == pytest.approx(0, abs=1e-6)
         assert np.abs(path.state.velocity[-1, model.topology.body(name)]).max() < 1e-6
+
+
+def test_wind_does_not_move_what_is_projected() -> None:
+    """A projection undoes errors of position alone, whatever blows."""
+    model, state = scene()
+    fluid = Fluid(
+        *(jnp.asarray(number) for number in (1.2, 2e-5, (9.0, 0.0, 0.0), np.zeros((1, 3)))),
+        *(jnp.asarray(number) for number in ([[1.0, 0, 0, 0]], np.full((1, 3), 0.05))),
+        (model.topology.body("box"),),
+    )
+    windy = replace(model, fluid=fluid)
+    calm, blown = (close_loops(m, state).position for m in (model, windy))
+    np.testing.assert_allclose(blown, calm, atol=1e-12)
+    with pytest.raises(ValueError, match="a fluid with wind"):
+        equilibrium(windy, state)
 
 
 def test_loops_close() -> None:

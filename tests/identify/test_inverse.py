@@ -30,6 +30,10 @@ TRUTH = {
     'channels["torque["knee"]"].offset': 0.05,
 }
 JOINTS = ("hip", "knee")
+FRICTION_XML = XML.replace('damping=".4"', 'damping=".4" frictionloss=".3"').replace(
+    'damping=".2"', 'damping=".2" frictionloss=".15"'
+)
+"""The arm with the dry friction that is in the torques of ``motion``."""
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +77,20 @@ def test_torques_tell_what_they_were_made_with(motion) -> None:
     truth = np.array([TRUTH[name] for name in problem.names])
     assert np.all(np.abs(values - truth) < 4 * error)
     assert np.all(error < 0.1 * np.abs(truth) + 0.01)
+
+
+def test_a_torque_acts_its_delay_after_it_is_recorded(motion) -> None:
+    """The delay of an input has the sign that it has in simulations."""
+    late, time = 0.012, motion["time"]
+    recorded = [np.interp(time + late, time, column) for column in motion["torque"].T]
+    log = recording(
+        time, position=by_joint(motion["q"]), torque=dict(zip(JOINTS, recorded, strict=True))
+    )
+    delay = Parameter('channels["torque*"].delay', initial=0.0, scale=0.01, shared=True)
+    fit = Problem(
+        jaxccp.load(FRICTION_XML), [log], [delay], InverseDynamics(cutoff=20.0, moving=0.3)
+    ).fit()
+    assert fit.values[0] == pytest.approx(late, abs=1e-3)
 
 
 def test_servo_laws_stand_for_torques(motion) -> None:

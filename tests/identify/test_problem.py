@@ -14,6 +14,9 @@ from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.parameters.inertial import nominal_factor, physical, with_inertias
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.paths import resolve
+from jaxccp.identify.recordings.recording import Channel, Recording
+from jaxccp.identify.recordings.starts import Guess
+from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.uncertainty.intervals import direction_text
 
 mujoco = pytest.importorskip("mujoco")
@@ -70,6 +73,24 @@ def recorded(seed: int, damping=0.12, armature=0.03, mass=1.1):
 @pytest.fixture(scope="module")
 def arm():
     return load(ARM.format(damping=0, armature=0, mass=0.8))
+
+
+def test_a_wrench_acts_beside_controls(arm):
+    """Without torques and motions, controls drive the simulation, whether or not a wrench is
+    recorded too; and the first channel of a recording counts like any other."""
+    time = np.linspace(0.0, 1.0, 101)
+    level = np.sin(time)
+    channels = {"position": {"a": level, "b": level}, "control": {"a": level, "b": level}}
+    log = recording(time, **channels, wrench={"upper": np.zeros((101, 6))})
+    roles = Roles.of(None, ("position",), [log])
+    assert len(roles.controls) == 2 and len(roles.wrenches) == 1 and not roles.torques
+    order = [Channel("rate", "a", 9 + 0 * level[:, None]), Channel("rate", "b", level[:, None])]
+    positions = list(log.of_kind("position"))
+    for first in (positions + order, order + positions):
+        one = Recording("log", time, tuple(first))
+        rest = (np.zeros(2), np.zeros(2))
+        guess = Guess(subject_of(arm, [one]), one, np.inf, rest)
+        np.testing.assert_allclose(guess.qvel[50], np.cos(time[50]), atol=1e-2)
 
 
 def heavier(subject, mass):

@@ -116,3 +116,15 @@ def test_builder_limits_sums():
     builder.add_actuator(position_servo(3.0), "hinge")
     with pytest.raises(ValueError, match="limit of their sum"):
         builder.build()
+
+
+def test_a_limit_beyond_those_of_the_actuator_is_its_nearest_bound():
+    """As MuJoCo limits the force of the actuator first and then that of the joint."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    body = builder.add_solid(Sphere(0.1), 1.0)
+    builder.add_joint(Revolute(), 0, body, name="hinge")
+    builder.add_actuator(motor(force_limits=(5.0, 10.0)), "hinge")
+    builder.limit_actuators("hinge", (-1.0, 1.0))
+    model, state = builder.build()
+    motion = accelerations(model, state, jnp.zeros(1))
+    assert float(motion.axis[0]) == pytest.approx(1.0 / float(model.bodies.inertia[body, 2, 2]))

@@ -306,3 +306,17 @@ def test_urdf_is_written_as_both(tmp_path):
     assert sum("armature" in line for line in messages) == 2
     assert any("gravity is (0, 0, -9)" in line for line in messages)
     assert write_model(loaded, further, subject.layout, out.with_suffix(".xml")) == ()
+
+
+def test_a_urdf_elsewhere_finds_meshes_in_the_folder_of_its_compiler(tmp_path):
+    """Paths of meshes are resolved by ``meshdir`` and ``strippath``, as when the file is read."""
+    folder = tmp_path / "robot"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "assets" / "lump.obj").write_text(TETRAHEDRON)
+    setting = '<mujoco><compiler meshdir="assets" strippath="true"/></mujoco></robot>'
+    text = URDF.replace("lump.obj", "package://unknown/lump.obj").replace("</robot>", setting)
+    (folder / "leg.urdf").write_text(text)
+    loaded, path = load(folder / "leg.urdf", floating=True), tmp_path / "out" / "leg.urdf"
+    write_urdf(loaded, loaded.model, loaded.layout, path)
+    assert load(path, floating=True).model.topology.shapes == loaded.model.topology.shapes
+    assert "convex" in loaded.model.topology.shapes

@@ -10,6 +10,7 @@ from jaxccp.model import (
     Capsule,
     Combination,
     ConvexMesh,
+    Coupling,
     Cylinder,
     Ellipsoid,
     HeightField,
@@ -210,3 +211,17 @@ def test_capacity() -> None:
     builder.add_solid(BALL, 1.0)
     every = 4 + 1 + 1  # plane–box, plane–sphere, sphere–box
     assert [contact_capacity(builder.build(n)[0]) for n in (None, 4, 99)] == [every, 4, every]
+
+
+def test_dimensions_may_be_lists_and_arrays() -> None:
+    """And radii are no part of the topology: models that differ in them share a program."""
+    models = []
+    for radii in ((0.1, 0.1), (0.1, 0.2)):
+        builder = ModelBuilder()
+        builder.add_solid(Box(np.array([0.1, 0.2, 0.3])), 1.0)  # pyright: ignore[reportArgumentType]
+        builder.add_solid(Box([0.1, 0.2, 0.3]), 1.0)  # pyright: ignore[reportArgumentType]
+        for radius in radii:
+            builder.add_solid(Sphere(radius), 1.0)
+        models.append(builder.build()[0])
+    assert models[0].topology == models[1].topology
+    assert Coupling({"a": np.float32(2.0)}).polynomial("a").tolist() == [0.0, 2.0]

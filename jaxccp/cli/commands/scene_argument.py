@@ -209,7 +209,8 @@ SolverOrDefaultOption = Annotated[
     typer.Option(
         metavar=f"[{'|'.join(CONTACT_SOLVERS)}]",
         callback=contact_solver,
-        help="Algorithm for the cone problem; by default gradient-newton if there are joints, else "
-        "apgd.",
+        help="Algorithm for the cone problem; by default gradient-newton for joints, tendons, "
+        "flexible bodies and stacks of bodies, else apgd, as for more than 100 degrees of freedom "
+        "with bodies without joints.",
     ),
 ]

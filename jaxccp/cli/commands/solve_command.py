@@ -29,7 +29,7 @@ def solve(
     ],
     solver: SolverOption = "auto",
     law: LawOption = "ccp",
-    friction: FrictionOption = "cone",
+    friction: FrictionOption = None,
     atol: Annotated[
         float, typer.Option(callback=not_negative, help="Absolute tolerance [m/s].")
     ] = 0.0,
@@ -72,7 +72,7 @@ def solve(
     (all are reported and written), 2 bad input or usage (nothing is solved or written).
     """
     cones = SOLVERS[solver]
-    if cones and friction not in cones:
+    if cones and friction is not None and friction not in cones:
         raise typer.BadParameter(
             f"{solver} takes friction {' or '.join(cones)}, not {friction}", param_hint="--solver"
         )

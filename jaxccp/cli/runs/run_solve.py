@@ -63,7 +63,7 @@ def solve_command(
     files: list[Path],
     solver: str,
     law: ccp.Law,
-    friction: ConeType,
+    friction: ConeType | None,
     atol: float,
     rtol: float,
     max_iterations: int,
@@ -77,7 +77,7 @@ def solve_command(
         files: npz files of the problems.
         solver: name of the solver.
         law: contact law, "ccp" or "ncp".
-        friction: shape of the friction cones.
+        friction: shape of the friction cones; None: those of each file.
         atol: absolute tolerance of the residual [m/s].
         rtol: tolerance relative to max ‖r_c‖.
         max_iterations: limit of iterations.
@@ -108,11 +108,13 @@ def solve_command(
     if not as_json:
         # A pipe has no width: do not wrap names as for a terminal.
         Console(width=None if sys.stdout.isatty() else 120).print(_table(reports))
-    if any(report.status != "converged" for report in reports):
+    if any(report.status not in ("converged", "not_unique") for report in reports):
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _shaped(item: NamedProblem, friction: ConeType) -> NamedProblem:
+def _shaped(item: NamedProblem, friction: ConeType | None) -> NamedProblem:
+    if friction is None:
+        return item
     cones = replace(item.problem.cones, cone_type=friction)
     return replace(item, problem=replace(item.problem, cones=cones))
 

@@ -72,7 +72,7 @@ class PushT(Task):
         goal = jnp.array([x, y, np.cos(angle), np.sin(angle)], qpos.dtype)
         return Start(qpos, qvel, goal)
 
-    def observe(self, moment: Moment) -> Float[Array, "16"]:
+    def observe(self, moment: Moment) -> Float[Array, "15"]:
         moving = (moment.qvel[:4], moment.qvel[7:])
         return jnp.concatenate([moment.qpos[:2], _pose(moment), *moving, moment.goal])
 

@@ -23,8 +23,8 @@ def checked_mesh(
 
     Raises:
         ValueError: an array has another shape; a number is not finite; an index is out of range; an
-            element is inverted or flat; more than two elements share a face; a node is in no
-            element; or the elements are not connected.
+            element is inverted, flat or listed twice; more than two elements share a face; a node
+            is in no element; or the elements are not connected.
     """
     points, tetrahedra = _arrays(what, points, tetrahedra)
     _reject_volumes(what, points, tetrahedra)
@@ -33,6 +33,12 @@ def checked_mesh(
         raise ValueError(
             f"{what}: {_listed('node', unused)} in no element: remove them, "
             "or the elements that should have them are missing"
+        )
+    nodes, count = np.unique(np.sort(tetrahedra, axis=1), axis=0, return_counts=True)
+    if (count > 1).any():
+        raise ValueError(
+            f"{what}: an element of nodes {nodes[count > 1][0].tolist()} is listed "
+            f"{count.max()} times: remove the others"
         )
     boundary(what, tetrahedra)
     _reject_parts(what, len(points), tetrahedra)

@@ -260,6 +260,8 @@ def _drive(
     ``qpos`` at the start; None if a joint has no actuator or several."""
     subject, joints = search.program.plan.subject, search.program.joints
     actuators, linkage = subject.model.actuators, subject.model.topology.linkage
+    if (linkage.actuated >= len(linkage.axes)).any():  # actuators on tendons
+        return None, None
     driven = [linkage.axes[axis] for axis in linkage.actuated]
     gain, gear, offset, stiffness, damping = (
         np.asarray(getattr(actuators, name), float)

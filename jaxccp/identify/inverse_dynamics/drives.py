@@ -134,11 +134,13 @@ def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.
 
 
 def largest_inertia(subject: Subject) -> float:
-    """Return a rough upper estimate of the inertia about any hinge [kg m²]: the mass of all bodies
-    that move, times the square of twice the largest coordinate of a body, plus the largest
-    armature."""
+    """Return a rough upper estimate of the inertia along any axis [kg, kg m²]: the mass of all
+    bodies that move, for hinges times the square of twice the largest coordinate of a body, plus
+    the largest armature."""
     model = subject.model
     free = np.asarray(model.topology.free)
     mass = np.asarray(model.bodies.mass)[free]
     reach = 2.0 * float(np.max(np.abs(np.asarray(subject.state.position)), initial=0.1))
-    return float(mass.sum() * reach**2 + np.max(np.asarray(model.axes.armature), initial=0.0))
+    slides = "slide" in model.topology.linkage.motions
+    square = max(reach**2, 1.0) if slides else reach**2
+    return float(mass.sum() * square + np.max(np.asarray(model.axes.armature), initial=0.0))

@@ -18,7 +18,8 @@ class InverseDynamics:
     central differences; torques and controls go through the same filter. Samples of a joint slower
     than ``moving`` do not show its dry friction, and are left out for that joint. If no torques
     were recorded, the torques of the model's actuators at the recorded controls are compared.
-    Delays of position channels have no effect.
+    Torques and controls act their delay after they are recorded, as in simulations; delays of
+    position channels have no effect.
 
     References: Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook
     of Robotics, 2016, chapter 6.

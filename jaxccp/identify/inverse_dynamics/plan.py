@@ -122,8 +122,8 @@ class InversePlan:
             rows = np.array([channels.names.index(name) for name in names], int)
             return channels.offset[rows], channels.scale[rows], channels.delay[rows]
 
-        def early(series: Array, delay: Array) -> Array:
-            return series[:, 0] + delay * (series[:, 1] + 0.5 * delay * series[:, 2])
+        def delayed(series: Array, delay: Array) -> Array:
+            return series[:, 0] - delay * (series[:, 1] - 0.5 * delay * series[:, 2])
 
         offset, scale, _ = calibration(self._positions)
         level = (sample.position[:, 0] - offset) / scale
@@ -134,11 +134,11 @@ class InversePlan:
         measured = jnp.zeros(len(self.compared))
         if self.controls:
             offset, scale, delay = calibration(self.controls)
-            value = (early(sample.control, delay) - offset) / scale
+            value = (delayed(sample.control, delay) - offset) / scale
             control = control.at[self._actuators].set(value)
         else:
             offset, scale, delay = calibration(self.torques)
-            measured = (early(sample.torque, delay) - offset) / scale
+            measured = (delayed(sample.torque, delay) - offset) / scale
         need = inverse_dynamics(model, state, layout.velocities(model, state, gain), control)
         friction = sliding_friction(model, state, SLOW * self.settings.moving)
         need = layout.forces(model, state, need - friction)

@@ -58,6 +58,12 @@ class Reading:
             InputError: no mechanism was given, or the axis has no position actuator.
         """
         linkage = self.model(path, f"commanded positions of {axis}").model.topology.linkage
+        if axis not in linkage.axes:
+            raise InputError(
+                path,
+                f"has commanded positions of {axis!r}, which is no joint of the model",
+                f"name its joints (joints=[…]): {', '.join(linkage.axes)}",
+            )
         place = linkage.axis(axis)
         servos = [int(k) for k in linkage.servos if linkage.actuated[k] == place]
         if not servos:

@@ -172,7 +172,7 @@ class Guess:
             self.qvel[:, speed + 3 : speed + 6] = body_rates(time, orientation)
             self.known[speed : speed + 6] = True
         for channel in recording.of_kind("rate"):
-            if channel.target in axes and not recording.index.get(f'position["{channel.target}"]'):
+            if channel.target in axes and f'position["{channel.target}"]' not in recording.index:
                 self.qvel[:, places.single[1, axes[channel.target]]] = filled(channel.values)[:, 0]
 
     def at(self, when: float) -> tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]]:

@@ -41,8 +41,8 @@ class Roles:
         """Return the roles of the channels that all recordings have in common.
 
         Args:
-            inputs: kinds of channels that drive the model; None: torques, motions and wrenches if
-                there are any, else controls.
+            inputs: kinds of channels that drive the model; None: wrenches, and torques and motions
+                if there are any, else controls.
             observe: kinds of channels that are compared.
             recordings: recordings with the same channels.
 
@@ -54,8 +54,8 @@ class Roles:
         channels = [first[name] for name in names]
         kinds = {channel.kind for channel in channels}
         if inputs is None:
-            forced = kinds & {"torque", "motion", "wrench"}
-            inputs = tuple(forced) if forced else ("control",)
+            forced = kinds & {"torque", "motion"}
+            inputs = (*(forced or ("control",)), "wrench")
 
         def driving(kind: str) -> tuple[str, ...]:
             return tuple(c.name for c in channels if c.kind == kind and kind in inputs)

@@ -56,6 +56,7 @@ REFUSED = {
         np.vstack([TETRAHEDRON, [0.2, 0.2, 2], [0.2, 0.2, -1]]),
         [[0, 1, 2, 3], [0, 1, 2, 4], [0, 2, 1, 5]],
     ),
+    r"nodes \[0, 1, 2, 3\] is listed 2 times": (TETRAHEDRON, [[0, 1, 2, 3]] * 2),
     "finite": (np.full((4, 3), np.nan), [[0, 1, 2, 3]]),
     "whole numbers": (TETRAHEDRON, [[0.0, 1, 2, 3]]),
 }

@@ -50,7 +50,7 @@ class Document:
             self.root = ElementTree.fromstring(source.as_mjcf())
         else:
             self.root = parsed(source.origin.text)
-            _include(self.root, source.origin.folder, set())
+            _include(self.root, source.origin.folder)
             _make_absolute(self.root, source.origin.folder.resolve())
         self._elements: dict[tuple[str, str], Element] = {}
         self._frames: dict[Element, str] = {}
@@ -201,15 +201,15 @@ def parsed(text: bytes) -> Element:
     return ElementTree.fromstring(text, ElementTree.XMLParser(target=_builder()))
 
 
-def _include(holder: Element, folder: Path, read: set[Path]) -> None:
+def _include(holder: Element, folder: Path) -> None:
     """Replace the ``<include>`` elements by the contents of their files."""
     for place, element in reversed(list(enumerate(holder))):
         if element.tag != "include":
-            _include(element, folder, read)
+            _include(element, folder)
             continue
         path = (folder / element.get("file", "")).resolve()
         inner = parsed(path.read_bytes())
-        _include(inner, folder, read)
+        _include(inner, folder)
         holder[place : place + 1] = list(inner) if inner.tag in ROOTS else [inner]
 
 

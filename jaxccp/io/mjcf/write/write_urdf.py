@@ -142,8 +142,13 @@ def _angles(rotation: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "3"]:
 
 def _place_meshes(root: Element, locator: Locator) -> None:
     """Make the paths of mesh files independent of the place of the URDF."""
+    compiler = root.find("mujoco/compiler")
+    settings = {} if compiler is None else compiler.attrib
+    meshdir = settings.get("meshdir", settings.get("assetdir", ""))
+    stripped = settings.get("strippath", "true") == "true"
     for mesh in root.iter("mesh"):
         try:
-            mesh.set("filename", str(locator.path(mesh.get("filename", ""))))
+            path = locator.path(mesh.get("filename", ""), meshdir, stripped)
+            mesh.set("filename", str(path))
         except MissingFileError:
             continue  # It was missing before, and was reported when the model was loaded.
