@@ -1,5 +1,7 @@
 """Test the order of statuses, and what is refused before a problem is solved."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import pytest
 
@@ -20,6 +22,6 @@ def test_no_gradient_steps_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["lo", "mu"])
 def test_numbers_in_place_of_arrays_are_refused(name: str) -> None:
-    arrays = {"lo": jnp.zeros(1), "hi": jnp.ones(1), "mu": jnp.ones(1)} | {name: 0.5}
+    arrays: dict[str, Any] = {"lo": jnp.zeros(1), "hi": jnp.ones(1), "mu": jnp.ones(1), name: 0.5}
     with pytest.raises(ValueError, match=rf"cones\.{name}"):
         Cones(**arrays).checked()

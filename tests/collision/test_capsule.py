@@ -9,7 +9,7 @@ import pytest
 
 from jaxccp.collision import NO_CONTACT
 from jaxccp.collision.kernels.capsule_contact import capsule_box, capsule_capsule
-from tests.collision.shape_pairs import cast, geometry, turn
+from tests.collision.shape_pairs import cast, euler_rotation, geometry
 
 LENGTH = (0, 0, 0.3)
 CUBE = (0.1, 0.1, 0.1)
@@ -29,8 +29,8 @@ def touching(manifold, limit=0.01):
 @pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-6])
 def test_parallel_capsules_touch_at_both_ends_of_the_overlap(noise):
     rng = np.random.default_rng(0)
-    lying = turn("y", 90) @ turn("xyz", *np.degrees(noise * rng.normal(size=3)))
-    a = geometry((0, 0, 0), LENGTH, 0.05, turn("y", 90))
+    lying = euler_rotation("y", 90) @ euler_rotation("xyz", *np.degrees(noise * rng.normal(size=3)))
+    a = geometry((0, 0, 0), LENGTH, 0.05, euler_rotation("y", 90))
     b = geometry((0.1, 0, 0.1 + GAP), LENGTH, 0.05, lying)
     distance, position, normal = touching(on_capsule(a, b))
     np.testing.assert_allclose(distance, GAP, atol=noise + 1e-12)
@@ -54,8 +54,8 @@ def test_third_derivatives_of_nearly_parallel_capsules_are_finite_in_float32(ang
 
 
 def test_crossed_capsules_touch_once():
-    a = geometry((0, 0, 0), LENGTH, 0.05, turn("y", 90))
-    b = geometry((0.1, 0.2, 0.1 + GAP), LENGTH, 0.05, turn("x", 90))
+    a = geometry((0, 0, 0), LENGTH, 0.05, euler_rotation("y", 90))
+    b = geometry((0.1, 0.2, 0.1 + GAP), LENGTH, 0.05, euler_rotation("x", 90))
     distance, position, normal = touching(on_capsule(a, b), limit=NO_CONTACT)
     np.testing.assert_allclose(distance, [GAP], atol=1e-12)
     np.testing.assert_allclose(position, [[0.1, 0, 0.05 + GAP / 2]], atol=1e-12)
@@ -63,10 +63,10 @@ def test_crossed_capsules_touch_once():
 
 
 def test_turning_one_capsule_over_another_moves_the_points_without_jumps():
-    a = geometry((0, 0, 0), LENGTH, 0.05, turn("y", 90))
+    a = geometry((0, 0, 0), LENGTH, 0.05, euler_rotation("y", 90))
     last = None
     for angle in np.linspace(0, 10, 2001):
-        b = geometry((0, 0, 0.1 + GAP), LENGTH, 0.05, turn("yz", 90, angle))
+        b = geometry((0, 0, 0.1 + GAP), LENGTH, 0.05, euler_rotation("yz", 90, angle))
         distance, position, _ = touching(on_capsule(a, b))
         np.testing.assert_allclose(distance, GAP, atol=1e-5)
         if last is not None and len(last) == len(position):
@@ -76,7 +76,7 @@ def test_turning_one_capsule_over_another_moves_the_points_without_jumps():
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-7, -1e-7, 1e-4, -1e-4])
 def test_capsule_lying_across_a_box_touches_at_both_borders(tilt):
-    a = geometry((0.01, 0.02, 0.15 + GAP), LENGTH, 0.05, turn("y", 90 + np.degrees(tilt)))
+    a = geometry((0.01, 0.02, 0.15 + GAP), LENGTH, 0.05, euler_rotation("y", 90 + np.degrees(tilt)))
     distance, position, normal = touching(on_box(a, geometry((0, 0, 0), CUBE)))
     np.testing.assert_allclose(distance, GAP, atol=0.2 * abs(tilt) + 1e-12)
     np.testing.assert_allclose(position[[0, -1], 0], [-0.1, 0.1], atol=abs(tilt) + 1e-12)
@@ -85,7 +85,7 @@ def test_capsule_lying_across_a_box_touches_at_both_borders(tilt):
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-7, -1e-7])
 def test_capsule_along_an_edge_touches_twice(tilt):
-    a = geometry((0, 0.14, 0.14), LENGTH, 0.05, turn("y", 90 + np.degrees(tilt)))
+    a = geometry((0, 0.14, 0.14), LENGTH, 0.05, euler_rotation("y", 90 + np.degrees(tilt)))
     distance, position, normal = touching(on_box(a, geometry((0, 0, 0), CUBE)))
     gap = 0.04 * 2**0.5 - 0.05
     np.testing.assert_allclose(distance, [gap, gap], atol=1e-6)
@@ -94,7 +94,7 @@ def test_capsule_along_an_edge_touches_twice(tilt):
 
 
 def test_capsule_across_an_edge_touches_there():
-    a = geometry((0, 0.14, 0.14), LENGTH, 0.05, turn("x", 45))
+    a = geometry((0, 0.14, 0.14), LENGTH, 0.05, euler_rotation("x", 45))
     distance, position, _ = touching(on_box(a, geometry((0, 0, 0), CUBE)))
     gap = 0.04 * 2**0.5 - 0.05
     np.testing.assert_allclose(distance, [gap], atol=1e-12)
@@ -102,7 +102,7 @@ def test_capsule_across_an_edge_touches_there():
 
 
 def test_capsule_pressed_through_a_face_leaves_by_it():
-    a = geometry((0.01, 0.02, 0.09), LENGTH, 0.05, turn("y", 90))
+    a = geometry((0.01, 0.02, 0.09), LENGTH, 0.05, euler_rotation("y", 90))
     distance, position, normal = touching(on_box(a, geometry((0, 0, 0), CUBE)))
     np.testing.assert_allclose(distance, [-0.06, -0.06], atol=1e-12)
     np.testing.assert_allclose(position[:, 0], [-0.1, 0.1], atol=1e-12)

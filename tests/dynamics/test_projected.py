@@ -103,9 +103,13 @@ def test_wind_does_not_move_what_is_projected() -> None:
     """A projection undoes errors of position alone, whatever blows."""
     model, state = scene()
     fluid = Fluid(
-        *(jnp.asarray(number) for number in (1.2, 2e-5, (9.0, 0.0, 0.0), np.zeros((1, 3)))),
-        *(jnp.asarray(number) for number in ([[1.0, 0, 0, 0]], np.full((1, 3), 0.05))),
-        (model.topology.body("box"),),
+        density=jnp.array(1.2),
+        viscosity=jnp.array(2e-5),
+        wind=jnp.array([9.0, 0.0, 0.0]),
+        position=jnp.zeros((1, 3)),
+        quaternion=jnp.array([[1.0, 0.0, 0.0, 0.0]]),
+        half_extents=jnp.full((1, 3), 0.05),
+        bodies=(model.topology.body("box"),),
     )
     windy = replace(model, fluid=fluid)
     calm, blown = (close_loops(m, state).position for m in (model, windy))

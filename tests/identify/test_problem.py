@@ -80,8 +80,8 @@ def test_a_wrench_acts_beside_controls(arm):
     recorded too; and the first channel of a recording counts like any other."""
     time = np.linspace(0.0, 1.0, 101)
     level = np.sin(time)
-    channels = {"position": {"a": level, "b": level}, "control": {"a": level, "b": level}}
-    log = recording(time, **channels, wrench={"upper": np.zeros((101, 6))})
+    both = {"a": level, "b": level}
+    log = recording(time, position=both, control=both, wrench={"upper": np.zeros((101, 6))})
     roles = Roles.of(None, ("position",), [log])
     assert len(roles.controls) == 2 and len(roles.wrenches) == 1 and not roles.torques
     order = [Channel("rate", "a", 9 + 0 * level[:, None]), Channel("rate", "b", level[:, None])]

@@ -1,6 +1,7 @@
 """Test that the builder refuses what is unphysical by name, and passes on what it accepts."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,4 +225,5 @@ def test_dimensions_may_be_lists_and_arrays() -> None:
             builder.add_solid(Sphere(radius), 1.0)
         models.append(builder.build()[0])
     assert models[0].topology == models[1].topology
-    assert Coupling({"a": np.float32(2.0)}).polynomial("a").tolist() == [0.0, 2.0]
+    factor: Any = np.float32(2.0)
+    assert Coupling({"a": factor}).polynomial("a").tolist() == [0.0, 2.0]

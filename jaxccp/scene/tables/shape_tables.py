@@ -75,9 +75,13 @@ def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin:
 
 def table_rows(specs: Sequence[ShapeSpec]) -> np.ndarray:
     """Return the row of each shape in the table of the distinct shapes of its class [ng]."""
-    tables = {kind: _of_kind(specs, kind) for kind in (ConvexMesh, HeightField)}
-    rows = [tables[type(p.shape)].index(p.shape) if type(p.shape) in tables else 0 for p in specs]
-    return np.array(rows, np.int32)
+    rows = np.zeros(len(specs), np.int32)
+    for kind in (ConvexMesh, HeightField):
+        table = _of_kind(specs, kind)
+        for place, spec in enumerate(specs):
+            if isinstance(spec.shape, kind):
+                rows[place] = table.index(spec.shape)
+    return rows
 
 
 def _of_kind(specs: Sequence[ShapeSpec], kind: type) -> list:
