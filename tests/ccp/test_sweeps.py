@@ -176,7 +176,7 @@ def test_the_change_of_impulses_stops_sequential_impulses() -> None:
 def test_sequential_impulses_refuse_what_they_cannot_do() -> None:
     build, cases = FORMS["dense"]
     dense = replace(cases[0].problem(), delassus=build(cases[0]))
-    with pytest.raises(ValueError, match="needs a BodyDelassus, not a DenseDelassus"):
+    with pytest.raises(ValueError, match="as a BodyDelassus, not a DenseDelassus"):
         solve(dense, SIPGS())
     octagon = shaped(random_case(0).problem(), "octagon")
     with pytest.raises(ValueError, match="cannot solve contacts with friction 'octagon'"):

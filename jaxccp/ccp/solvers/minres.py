@@ -82,7 +82,7 @@ class MINRES(Solver):
         require_equalities("MINRES", problem)
         if problem.delassus.split() is None:
             raise ValueError(
-                "MINRES solves for the velocities of bodies too and needs a BodyDelassus, not a "
+                "MINRES solves for velocities too and needs N = W Wᵀ + E as a BodyDelassus, not a "
                 f"{type(problem.delassus).__name__}: build one, or use CG"
             )
         return self

@@ -47,7 +47,7 @@ class SIPGS(GaussSeidel):
     def resolve(self, problem: Problem, law: Law) -> Solver:
         if problem.delassus.split() is None:
             raise ValueError(
-                "SIPGS works on the velocities of bodies and needs a BodyDelassus, not a "
+                "SIPGS works on velocities and needs N = W Wᵀ + E as a BodyDelassus, not a "
                 f"{type(problem.delassus).__name__}: build one, or use PSOR"
             )
         return super().resolve(problem, law)

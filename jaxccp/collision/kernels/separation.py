@@ -67,7 +67,7 @@ def separate(pair: Core, start: Float[Array, "3"]) -> Separation:
     """Return the direction of largest separation of two shapes, and their touching points along it.
 
     The final temperature is above zero, so the points lie slightly inside the shapes: by some 1e-8
-    of the smaller shape's extent in float64, 1e-4 in float32.
+    of the smaller shape's extent in float64, 3e-4 in float32.
 
     Args:
         pair: the two shapes, stacked.

@@ -110,13 +110,12 @@ def add_impulses_before_impact(
         earlier_status: status of their solve.
 
     Returns:
-        The solution of the whole step. Its status is ``earlier_status`` if ``solution`` has
-            converged, else that of ``solution``; the status of its derivative is the worse one.
+        The solution of the whole step, with the worse of the two statuses, also of its derivative.
     """
     statistics, (status, derivative) = solution.statistics, earlier_status
     statistics = replace(
         statistics,
-        status=jnp.where(statistics.status == Status.CONVERGED, status, statistics.status),
+        status=jnp.maximum(statistics.status, status),
         derivative=jnp.maximum(statistics.derivative, derivative),
     )
     return replace(solution, lam=earlier + solution.lam, statistics=statistics)
