@@ -1,7 +1,7 @@
 """The cone complementarity problem, and the residual that all solvers stop by."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,18 @@ from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 
 Law = Literal["ccp", "ncp"]
+
+
+def check_law(law: Law) -> None:
+    """Check that ``law`` is the name of a contact law.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if law not in get_args(Law):
+        raise ValueError(f'law must be "ccp" or "ncp", not {law!r}')
+
+
 """``ccp``: the convex problem; ``ncp``: Coulomb's law (De Saxcé's correction added)."""
 ROUNDINGS = 3.0
 """Residual that counts as converged in :meth:`Problem.rounding`, in machine epsilons of the largest
@@ -190,6 +202,10 @@ def residuals(problem: Problem, lam: Float[Array, " n"], law: Law) -> Float[Arra
         problem: n rows.
         lam: multipliers [N·s].
         law: the law of contact.
+
+    Raises:
+        ValueError: there is no such law.
     """
+    check_law(law)
     u = problem.corrected(problem.velocity(lam), law)
     return problem.residual(lam, u, problem.step_sizes())

@@ -12,7 +12,7 @@ from jaxccp.ccp.consistency import inconsistency, made_consistent
 from jaxccp.ccp.derivative import IMPULSES, Gradient, attach
 from jaxccp.ccp.derivative.gradient import check_gradient, relaxation
 from jaxccp.ccp.iteration import Progress, iterate
-from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.problem import Law, Problem, check_law
 from jaxccp.ccp.redundancy import can_open, can_share_loads, loads_matter, share
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
@@ -119,8 +119,7 @@ def solve(
         TypeError: ``solver`` is neither an instance nor a name.
     """
     check_gradient(gradient)
-    if law not in ("ccp", "ncp"):
-        raise ValueError(f'law must be "ccp" or "ncp", not {law!r}')
+    check_law(law)
     problem = problem.checked()
     if distant is not None:
         contacts = Dimension("contacts", len(problem.cones.mu))

@@ -75,7 +75,7 @@ class Solver:
         if cones.rolling is not None and not self.rolling:
             raise ValueError(
                 f"{type(self).__name__} cannot solve contacts with rolling friction: use APGD, "
-                "BarzilaiBorwein, ADMM or GradientNewton, or Auto, which takes one of the first three"
+                "BarzilaiBorwein, ADMM, GradientNewton or Auto"
             )
         return self
 

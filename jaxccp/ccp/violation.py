@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.problem import Law, Problem, check_law
 from jaxccp.math import safe
 
 
@@ -50,7 +50,11 @@ def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> V
         problem: n rows.
         lam: multipliers [N·s].
         law: the law of contact.
+
+    Raises:
+        ValueError: there is no such law.
     """
+    check_law(law)
     cones = problem.cones
     u = problem.corrected(problem.velocity(lam), law)
     (scalar, contact), (x, impulse) = cones.split(u), cones.split(lam)

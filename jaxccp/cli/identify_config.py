@@ -75,7 +75,7 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
         entries = table.get("parameters", [])
         if not isinstance(entries, list):
             raise InputError(source, "is no list", "give paths or tables", "parameters")
-        parameters = tuple(_parameter(source, entry) for entry in entries)
+        parameters = tuple(p for entry in entries for p in _parameters(source, entry))
     else:
         parameters = paths_of(request.parameters)
     method = {**table.get("method", {}), **request.method}
@@ -164,15 +164,14 @@ def paths_of(text: str) -> tuple[Parameter | str, ...]:
     )
 
 
-def _parameter(source: Path | str, entry: Any) -> Parameter | str:
-    """Return a parameter from a path or a table of its fields."""
+def _parameters(source: Path | str, entry: Any) -> tuple[Parameter | str, ...]:
+    """Return the parameters of a text of paths, or the one of a table of its fields."""
     if isinstance(entry, str):
-        return paths_of(entry)[0]
+        return tuple(paths_of(entry))
     if isinstance(entry, Mapping):
         names = [field.name for field in fields(Parameter) if field.name != "apply"]
         _check_keys(source, "parameters", entry, names)
-    made = built(source, "parameters", Parameter, entry)
-    return made
+    return (built(source, "parameters", Parameter, entry),)
 
 
 def _check_keys(source: Path | str, label: str, table: Mapping[str, Any], names: Any) -> None:

@@ -91,5 +91,5 @@ def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
         ValueError: the two states have different numbers of bodies.
     """
     as_floats("after.velocity", after.velocity, before.velocity.shape)
-    passed = after.time - before.time
+    passed = (after.time - before.time)[..., None, None]
     return safe.divide(after.twist - before.twist, jnp.broadcast_to(passed, after.twist.shape))

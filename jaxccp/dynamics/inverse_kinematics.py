@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.dynamics.inverse_dynamics import site_jacobian
 from jaxccp.dynamics.tangent import retract, tangent_names
-from jaxccp.math import quaternion
+from jaxccp.math import quaternion, safe
 from jaxccp.math.array_input import Floats
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
@@ -40,8 +40,8 @@ class InverseKinematics:
     iterations: Int[Array, ""]
     """Number of steps tried."""
     converged: Bool[Array, ""]
-    """Whether the error is within the tolerance. If the targets are out of reach it is not; the
-    state is then the nearest one found."""
+    """Whether the error is within the tolerance, and balls are within their limits. If the targets
+    are out of reach it is not; the state is then the nearest one found."""
 
 
 def inverse_kinematics(
@@ -60,7 +60,8 @@ def inverse_kinematics(
     Each step minimises the sum of squares of all errors, in metres and radians, plus the square of
     the step times the damping. The damping follows Levenberg and Marquardt (Sugihara, IEEE Trans.
     Robotics 27, 2011, on its use near singular poses). Axes stay within their limits: an axis that
-    a step would take across its limit is set to the limit and left out of that step.
+    a step would take across its limit is set to the limit and left out of that step. Limits of
+    balls are not kept, but a pose beyond them does not count as converged.
 
     It works under ``jit`` and ``vmap``. Derivatives with respect to targets and model are those of
     the solution; if several changes of the pose would do, they are those of the shortest one. They
@@ -81,16 +82,25 @@ def inverse_kinematics(
         max_iterations: number of steps that are tried at most.
 
     Raises:
-        ValueError: a name is not in the model, a target has another shape, or the mechanism has
-            closed loops.
+        ValueError: a name is not in the model, there is no target, one has another shape, or the
+            mechanism has closed loops, couplings or tendons of given length.
     """
     state = checked_state(model, state)
     topology = model.topology
-    if len(topology.linkage.loops):
-        raise ValueError(
-            "inverse_kinematics knows no closed loops: leave out the joints that close them, and "
-            "close them afterwards by jaxccp.close_loops"
-        )
+    for present, what in (
+        (len(topology.linkage.loops), "closed loops: leave out the joints that close them"),
+        (
+            len(topology.linkage.routing.bilateral),
+            "couplings or tendons of given length: leave them out",
+        ),
+    ):
+        if present:
+            raise ValueError(
+                f"inverse_kinematics knows no {what}, and make the pose consistent with them "
+                "afterwards by jaxccp.close_loops"
+            )
+    if not sites and not joints:
+        raise ValueError("inverse_kinematics: name at least one site or joint")
     targets = {name: jnp.asarray(value, state.position.dtype) for name, value in sites.items()}
     for name, value in targets.items():
         if value.shape not in ((3,), (7,)):
@@ -182,6 +192,13 @@ class _Task:
         high = high.at[columns].set(jnp.maximum(forth, 0.0))
         return low, high
 
+    def ball_excess(self, state: State) -> Float[Array, ""]:
+        """Return the largest angle by which a ball joint is beyond its limit [rad], at least 0."""
+        first = self.model.topology.linkage.balls
+        coordinate = joint_motion(self.model, state).coordinate
+        angle = safe.norm(coordinate[first[:, None] + np.arange(3)])
+        return jnp.max(angle - self.model.axes.upper[first], initial=0.0)
+
     def step(self, state: State, damping: Array | float) -> Float[Array, " nv"]:
         """Return the damped step from a state.
 
@@ -246,7 +263,8 @@ class _Task:
         # A further step of length zero provides the derivative of the pose.
         correction = self.step(pose, float(jnp.finfo(square.dtype).eps))
         pose = self.displaced(pose, correction - lax.stop_gradient(correction))
-        return InverseKinematics(pose, jnp.sqrt(square), count, square <= tolerance**2)
+        reached = (square <= tolerance**2) & (self.ball_excess(pose) <= tolerance)
+        return InverseKinematics(pose, jnp.sqrt(square), count, reached)
 
 
 def _damped(

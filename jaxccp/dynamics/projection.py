@@ -90,8 +90,10 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
         iterations: number of Gauss–Newton iterations.
 
     Raises:
-        ValueError: the state's arrays have other shapes.
+        ValueError: the state's arrays have other shapes, or ``iterations`` is less than 1.
     """
+    if iterations < 1:
+        raise ValueError(f"close_loops: iterations must be at least 1, not {iterations}")
     state = checked_state(model, state)
     if not reducible(model.topology):
         return project(with_block_diagonal_mass(model), state, iterations)[0]

@@ -97,8 +97,9 @@ def step_report(
         candidates = jnp.concatenate([candidates, smooth.contacts.candidates])
         contact_wrenches = contact_wrenches + smooth.wrenches
     crowded = jnp.any(candidates > _room(model))
-    # Without rows the solver has not checked this.
-    finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
+    # Without rows the solver has not checked velocities; a pose that is not finite has no contacts.
+    numbers = jax.tree.leaves((after.position, after.quaternion, after.twist, after.families))
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(part)) for part in numbers]))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
     invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)
     derivative = jnp.where(finite, statistics.derivative, invalid)

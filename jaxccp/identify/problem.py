@@ -65,6 +65,12 @@ class Problem:
             if not case.recordings:
                 raise ValueError("there are no recordings to identify from")
             check_usable(case.mechanism, case.recordings)
+            names = [recording.name for recording in case.recordings]
+            if len(set(names)) < len(names) and any(p.per_sequence for p in self.parameters):
+                raise ValueError(
+                    "parameters of each recording its own (per_sequence) need recordings of "
+                    f"different names, not {', '.join(names)}: name them, recording(time, name, …)"
+                )
             subject = subject_of(case.mechanism, case.recordings)
             parameter_set = ParameterSet(self.parameters, subject)
             subject = with_required_rows(subject, parameter_set)

@@ -57,4 +57,4 @@ class State:
     @property
     def twist(self) -> Float[Array, "nb 6"]:
         """Velocity of the centre of mass, then angular velocity of each body, world axes."""
-        return jnp.concatenate([self.velocity, self.angular_velocity], axis=1)
+        return jnp.concatenate([self.velocity, self.angular_velocity], axis=-1)

@@ -251,7 +251,14 @@ def _checked(model: Model, path: str, indices: Indices) -> np.ndarray:
     able = effective_entries(model, path)
     if indices is None:
         return np.flatnonzero(able)
-    entries = np.asarray(indices, np.int32).reshape(-1)
+    entries = np.asarray(indices).reshape(-1)
+    if entries.dtype == bool:
+        if len(entries) != len(able):
+            raise ValueError(f"{path!r} has {len(able)} entries, but the mask {len(entries)}")
+        entries = np.flatnonzero(entries)
+    if len(entries) and not np.issubdtype(entries.dtype, np.integer):
+        raise ValueError(f"{path!r}: indices must be whole numbers, not {entries.tolist()}")
+    entries = entries.astype(np.int32)
     outside = entries[(entries < 0) | (entries >= len(able))]
     if len(outside):
         raise ValueError(f"{path!r} has entries 0 to {len(able) - 1}, not {outside.tolist()}")

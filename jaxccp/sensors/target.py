@@ -133,6 +133,8 @@ class Finder:
             if required is None or not isinstance(explicit, required):
                 expected = "nothing" if required is None else f"a {required.__name__}"
                 raise ValueError(f"{label}: {sensor.kind} counts {expected}; give that")
+            if explicit is not None:
+                self._check_masks(label, explicit)
             return explicit
         if not kind:
             return None
@@ -141,6 +143,21 @@ class Finder:
         if kind == "subtree":
             counted = self._subtree(bodies[frame_]) if bodies[frame_] != WORLD else counted
         return SensorScope(counted[self.topology.shape_body], counted & self.topology.free)
+
+    def _check_masks(self, label: str, counts: SensorScope | ContactSelection) -> None:
+        """Raise ``ValueError`` for a mask that does not have an entry for each shape or body."""
+        shapes, bodies = self.topology.shape_names, self.topology.bodies
+        names = {"shapes": shapes, "first": shapes, "second": shapes, "bodies": bodies}
+        for field_, entries in names.items():
+            mask = getattr(counts, field_, None)
+            if mask is None:
+                continue
+            mask = np.asarray(mask)
+            if mask.dtype != bool or mask.shape != (len(entries),):
+                raise ValueError(
+                    f"{label}: {field_} must be a mask with one truth value for each of "
+                    f"{', '.join(entries)}, not {mask.tolist()}"
+                )
 
     def _axis(self, label: str, name: str) -> int:
         linkage = self.topology.linkage

@@ -191,6 +191,16 @@ def test_paths_are_split_outside_brackets():
         paths_of(" , ")
 
 
+def test_a_text_of_several_paths_is_all_of_them(tmp_path: Path):
+    path = tmp_path / "fit.toml"
+    path.write_text(
+        'parameters = ["axes[*].damping, axes[*].friction", "gravity[2]"]\n'
+        '[[cases]]\nmodel = "a.xml"\ndata = "a.npz"\n'
+    )
+    parameters = config_of(ModelRequest(config=path)).parameters
+    assert parameters == ("axes[*].damping", "axes[*].friction", "gravity[2]")
+
+
 def test_configurations_say_what_python_can(tmp_path: Path):
     path = tmp_path / "fit.toml"
     path.write_text(

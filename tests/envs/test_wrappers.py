@@ -94,6 +94,12 @@ def test_auto_reset_is_outermost() -> None:
         FrameStack(AutoReset(Counter()), 2)
 
 
+@pytest.mark.parametrize("wrapper", [EpisodeLimit, FrameStack, ActionDelay, ObservationDelay])
+def test_two_that_keep_data_under_one_name_are_refused(wrapper: Any) -> None:
+    with pytest.raises(ValueError, match=f"{wrapper.__name__} is around the environment already"):
+        wrapper(ActionRepeat(wrapper(Counter(), 2), 2), 3)
+
+
 @pytest.mark.parametrize(
     ("wrapper", "count"),
     [(EpisodeLimit, 0), (ActionRepeat, 0), (FrameStack, 0), (ActionDelay, -1), (FrameStack, 2.5)],

@@ -136,6 +136,9 @@ def test_limits_are_read_and_wrong_ones_refused(arm):
     np.testing.assert_allclose(ends[0], [[-2, -1], [2, 1.5]])
     np.testing.assert_allclose(ends[1], [[-2, -2], [2, 2]])
     np.testing.assert_allclose(ends[3], [[-5, -4], [5, 4]])
+    for text in ("rate.hip=3,rate=2", "rate=2,rate.hip=3"):
+        single = joint_limits(Limits.read(text), arm, JOINTS)
+        np.testing.assert_allclose(single[1], [[-3, -2], [3, 2]])
     for text, match in (
         ("speed=2", "cannot limit 'speed'"),
         ("rate=fast", "no limit"),

@@ -5,6 +5,7 @@ import pytest
 
 import jaxccp
 from jaxccp.identify import InverseDynamics, Parameter, Problem, recording
+from jaxccp.identify.case import subject_of
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -125,3 +126,32 @@ def test_what_it_cannot_compare_is_refused(motion) -> None:
     floating = f"<mujoco><worldbody><body><freejoint/>{box}</body></worldbody></mujoco>"
     log = recording(time, position={"hip": q["hip"]}, torque={"hip": torque["hip"]})
     refused("fixed base", log, jaxccp.load(floating))
+
+
+def test_gaps_of_positions_are_not_compared(motion) -> None:
+    """Within a gap the motion is not known, so torques there tell nothing; sparse samples do."""
+    q = motion["q"].copy()
+    q[500:1000, 1] = np.nan
+    q[1::2, 0] = np.nan
+    log = recording(motion["time"], position=by_joint(q), torque=by_joint(motion["torque"]))
+    plan = InverseDynamics(cutoff=20.0).plan(subject_of(jaxccp.load(XML), [log]), [log])
+    samples = plan.batch.segments
+    time, weight = (np.asarray(x)[:, 0] for x in (samples.time, samples.weight))
+    inside = (time > motion["time"][500] + 0.03) & (time < motion["time"][1000] - 0.03)
+    assert inside.any() and not weight[inside].any()
+    assert weight[time < motion["time"][500] - 0.03].any()
+
+
+def test_recordings_that_lack_a_torque_are_refused(motion) -> None:
+    logs = [
+        recording(
+            motion["time"],
+            name,
+            position=by_joint(motion["q"]),
+            torque={"hip": motion["torque"][:, 0]} | more,
+        )
+        for name, more in (("a", {"knee": motion["torque"][:, 1]}), ("b", {}))
+    ]
+    for order in (logs, logs[::-1]):
+        with pytest.raises(ValueError, match=r"differ in torque\[.knee.\]"):
+            Problem(jaxccp.load(XML), order, ["axes[*].damping"], InverseDynamics())

@@ -15,7 +15,8 @@ from jaxccp.identify.parameters.inertial import nominal_factor, physical, with_i
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.paths import resolve
 from jaxccp.identify.recordings.recording import Channel, Recording
-from jaxccp.identify.recordings.starts import Guess
+from jaxccp.identify.recordings.segments import noise_of
+from jaxccp.identify.recordings.starts import Guess, filled_poses, start_deviation
 from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.uncertainty.intervals import direction_text
 
@@ -91,6 +92,48 @@ def test_a_wrench_acts_beside_controls(arm):
         rest = (np.zeros(2), np.zeros(2))
         guess = Guess(subject_of(arm, [one]), one, np.inf, rest)
         np.testing.assert_allclose(guess.qvel[50], np.cos(time[50]), atol=1e-2)
+
+
+def test_samples_that_are_missing_leave_a_start_open(arm):
+    """A channel at half the rate has the noise of its samples; one without samples is no measured
+    start; missing samples are interpolated in time."""
+    time = np.sort(np.concatenate([np.linspace(0, 1, 51), np.linspace(0, 1, 51)[:-1] + 0.002]))
+    half, none = 2.0 * time, np.full(101, np.nan)
+    half[1::2] = np.nan
+    log = recording(time, position={"a": half, "b": none})
+    noise = np.random.default_rng(0).normal(0, 1e-3, 1001)
+    thin = noise.copy()
+    thin[1::2] = np.nan
+    assert noise_of(Channel("position", "a", thin[:, None])) == pytest.approx(1e-3, rel=0.2)
+    subject, rest = subject_of(arm, [log]), (np.array([0.3, 0.4]), np.zeros(2))
+    guess = Guess(subject, log, np.inf, rest)
+    np.testing.assert_allclose(guess.qpos, np.stack([2.0 * time, 0 * time + 0.4], axis=1))
+    assert guess.known.tolist() == [True, False]
+    deviation = start_deviation(subject, log, guess, 0.1)
+    assert np.isfinite(deviation).all() and deviation[1] == 1.0
+
+
+def test_orientations_are_interpolated_whatever_their_sign():
+    time = np.linspace(0, 1, 5)
+    angle = np.stack([np.cos(time), np.sin(time), 0 * time, 0 * time], axis=1)
+    poses = np.concatenate([np.zeros((5, 3)), angle], axis=1)
+    poses[3:, 3:] *= -1
+    poses[2] = np.nan
+    filled = filled_poses(time, poses)
+    np.testing.assert_allclose(filled[:, 3:], angle, atol=1e-12)
+
+
+def test_recordings_with_parameters_of_their_own_need_names(arm):
+    time = np.linspace(0, 1, 101)
+    logs = [recording(time, position={"a": time, "b": time})] * 2
+    with pytest.raises(ValueError, match="different names, not recording, recording"):
+        Problem(arm, logs, [Parameter("axes[*].damping", per_sequence=True)], Simulate(segment=0.5))
+
+
+@pytest.mark.parametrize("level", [0.0, -1.0, np.nan])
+def test_noise_is_positive(level: float):
+    with pytest.raises(ValueError, match="must be positive"):
+        recording(np.arange(3.0), noise={"position": level}, position={"a": np.zeros(3)})
 
 
 def heavier(subject, mass):

@@ -128,11 +128,36 @@ def test_channels_by_name(tmp_path: Path):
         read(save(tmp_path / "c.npz", time=TIME, **{"positon.elbow": Q[:, 0]}))
 
 
+def test_columns_of_runs_and_times(tmp_path: Path):
+    """A change in a column of runs begins another recording in npz files as in text files, and
+    ``scale`` takes the column of times by its name or as ``time``."""
+    episode = np.repeat([3.0, 7.0], 3)
+    path = save(tmp_path / "a.npz", stamp=TIME, episode=episode, **{"position.elbow": Q[:, 0]})
+    (tmp_path / "a.csv").write_text(
+        "\n".join(
+            ["stamp,episode,position.elbow"]
+            + [f"{t},{e},{q}" for t, e, q in zip(TIME, episode, Q[:, 0], strict=True)]
+        )
+    )
+    columns = {"stamp": "time", "episode": "run"}
+    for file in (path, tmp_path / "a.csv"):
+        for name in ("stamp", "time"):
+            logs = read(file, columns=columns, scale={name: 1e-3})
+            assert [len(log.time) for log in logs] == [3, 3]
+            np.testing.assert_allclose(logs[1].time, 1e-3 * TIME[3:])
+    with pytest.raises(InputError, match="sequence"):
+        read(path, columns={"stamp": "time", "sequence": "run"})
+    note = save(tmp_path / "b.npz", time=TIME, gains=np.ones(2), **{"position.elbow": Q[:, 0]})
+    assert "not read: gains" in read(note)[0].notes
+
+
 def test_files_of_one_name_are_told_apart(tmp_path: Path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         save(tmp_path / folder / "log.npz", time=TIME, **{"position.elbow": Q[:, 0]})
     assert [log.name for log in read(tmp_path / "*" / "log.npz")] == ["a/log", "b/log"]
+    files = [tmp_path / "a" / "log.npz"] * 2
+    assert [log.name for log in read(files)] == ["a/log (0)", "a/log (1)"]
 
 
 def test_named_columns(arm, tmp_path: Path):
@@ -326,6 +351,7 @@ def test_bad_files_are_refused(arm, tmp_path: Path):
             "do not rise from 0",
         ),
         ({"time": TIME, "position.elbow": Q[:4, 0]}, "has shape"),
+        ({"time": TIME, "q": Q, "tau": Q[:4], "joint_names": np.array(["a", "b"])}, "tau.*shape"),
     ):
         with pytest.raises(InputError, match=words):
             read(save(tmp_path / "bad.npz", **arrays), arm)
@@ -334,6 +360,9 @@ def test_bad_files_are_refused(arm, tmp_path: Path):
         read(good, columns={"q1": "position.elbow"})
     with pytest.raises(InputError, match="noise: no file has 'rate'"):
         read(good, noise={"rate": 1.0})
+    for name in ("positon", "stamp"):
+        with pytest.raises(InputError, match=f"scale: no file has '{name}'"):
+            read(good, scale={name: 2.0})
     with pytest.raises(InputError, match=r"'positon' is no channel.*'position'"):
         read(good, columns={"position.elbow": "positon"})
 

@@ -204,9 +204,13 @@ def _export(folder: Path, model: Model, run: Run, stepper: SolvedStepper) -> dic
     return {"matrices": str(write_system(folder, system))}
 
 
+def _unsolved(report: dict) -> float:
+    """Return the share of steps that were not solved."""
+    return 1.0 - report["status"]["converged"] - report["status"].get("not_unique", 0.0)
+
+
 def _trouble(report: dict) -> bool:
-    unsolved = 1.0 - report["status"]["converged"]
-    return unsolved > UNCONVERGED or report["overflow"] or not report["finite"]
+    return _unsolved(report) > UNCONVERGED or report["overflow"] or not report["finite"]
 
 
 def _without_infinities(report: dict) -> dict:
@@ -220,7 +224,6 @@ def _table(report: dict) -> Table:
     table = Table(title=title)
     table.add_column("")
     table.add_column("", justify="right", overflow="fold")
-    unsolved = 1.0 - report["status"]["converged"]
     of_file = f" ({report['dt_of']})" if report["dt_of"] == "model file" else ""
     rows = {
         "steps": f"{report['steps']} of {1e3 * report['dt']:g} ms{of_file}, "
@@ -232,7 +235,7 @@ def _table(report: dict) -> Table:
         "iterations per step": f"{report['iterations_mean']:.1f}",
         "worst residual, ccp": f"{report['residual_ccp']:.2e} m/s",
         "worst residual, ncp": f"{report['residual_ncp']:.2e} m/s",
-        "not converged": f"{100 * unsolved:.2f} %",
+        "not converged": f"{100 * _unsolved(report):.2f} %",
         "energy": f"{report['energy_start']:.4g} → {report['energy_end']:.4g} J",
     }
     if report["advice"]:

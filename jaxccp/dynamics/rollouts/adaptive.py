@@ -13,6 +13,7 @@ from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.tangent import difference, tangent_names
+from jaxccp.math import trees
 from jaxccp.math.array_input import Floats, as_floats
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -48,6 +49,8 @@ class AdaptiveReport:
     """Length of the shortest step [s]."""
     error: Float[Array, ""]
     """Largest estimated error of an accepted step [m, rad]."""
+    overflow: Bool[Array, ""]
+    """Whether any accepted step left contacts out for want of capacity."""
 
     def after(
         self,
@@ -55,6 +58,7 @@ class AdaptiveReport:
         status: Int[Array, ""],
         length: Float[Array, ""],
         error: Float[Array, ""],
+        overflow: Bool[Array, ""],
     ) -> "AdaptiveReport":
         """Return the report after one more step.
 
@@ -63,6 +67,7 @@ class AdaptiveReport:
             status: its status.
             length: its length [s].
             error: its estimated error [m, rad].
+            overflow: whether it left contacts out.
         """
         return AdaptiveReport(
             status=jnp.maximum(self.status, status),
@@ -70,10 +75,10 @@ class AdaptiveReport:
             rejected=self.rejected + ~accepted,
             shortest=jnp.where(accepted, jnp.minimum(self.shortest, length), self.shortest),
             error=jnp.where(accepted, jnp.maximum(self.error, error), self.error),
+            overflow=self.overflow | (accepted & overflow),
         )
 
 
-@partial(jax.jit, static_argnames=("stepper",))
 def rollout_adaptive(
     model: Model,
     state: State,
@@ -106,40 +111,60 @@ def rollout_adaptive(
         control: control of each actuator; 0 when None.
 
     Raises:
-        ValueError: an array has another shape.
+        ValueError: an array has another shape, or a time is known and not positive and finite.
     """
+    for name, time in (("duration", duration), ("min_step", min_step)):
+        if not trees.is_traced(time) and not 0 < float(time) < float("inf"):
+            raise ValueError(f"{name} must be a positive time in seconds, not {time!r}")
+    return _run(model, state, duration, tolerance, stepper, min_step, max_steps, force, control)
+
+
+@partial(jax.jit, static_argnames=("stepper",))
+def _run(
+    model: Model,
+    state: State,
+    duration: Float[Array, ""] | float,
+    tolerance: Float[Array, ""] | float,
+    stepper: Stepper,
+    min_step: Float[Array, ""] | float,
+    max_steps: Int[Array, ""] | int,
+    force: Float[Floats, "nb 6"] | None,
+    control: Float[Floats, " nm"] | None,
+) -> tuple[State, AdaptiveReport]:
+    """Run the steps of :func:`rollout_adaptive`."""
     state = checked_state(model, state)
     dtype = state.time.dtype
     force, control = checked_inputs(model, force, control, dtype)
     longest = jnp.asarray(stepper.h, dtype)
     shortest_allowed = jnp.minimum(as_floats("min_step", min_step, [], dtype), longest)
     tolerance = as_floats("tolerance", tolerance, [], dtype)
-    end = state.time + as_floats("duration", duration, [], dtype)
+    # Time that is left, which reaches 0 exactly; the time of the state is rounded in each step.
+    everything = as_floats("duration", duration, [], dtype)
 
-    def advanced(carry: Carry, h: Array) -> tuple[Carry, Array]:
+    def advanced(carry: Carry, h: Array) -> tuple[Carry, tuple[Array, Array]]:
         carry, report = stepper.advance(model, carry, force, control, h=h)
-        return carry, report.solver.status
+        return carry, (report.solver.status, report.overflow)
 
-    def halves(carry: Carry, h: Array) -> tuple[Carry, Array]:
-        def half(carry: Carry, _: None) -> tuple[Carry, Array]:
+    def halves(carry: Carry, h: Array) -> tuple[Carry, Array, Array]:
+        def half(carry: Carry, _: None) -> tuple[Carry, tuple[Array, Array]]:
             return advanced(carry, 0.5 * h)
 
-        carry, statuses = lax.scan(half, carry, None, length=2)
-        return carry, jnp.max(statuses)
+        carry, (statuses, overflows) = lax.scan(half, carry, None, length=2)
+        return carry, jnp.max(statuses), jnp.any(overflows)
 
-    def unfinished(carried: tuple[Carry, Array, AdaptiveReport]) -> Array:
-        carry, _, report = carried
+    def unfinished(carried: tuple[Carry, Array, Array, AdaptiveReport]) -> Array:
+        _, left, _, report = carried
         failed = report.status == AdaptiveStatus.FAILED
         tried = report.steps + report.rejected
-        return (end - carry.state.time > 1e-3 * shortest_allowed) & (tried < max_steps) & ~failed
+        return (left > 0) & (tried < max_steps) & ~failed
 
     def try_step(
-        carried: tuple[Carry, Array, AdaptiveReport],
-    ) -> tuple[Carry, Array, AdaptiveReport]:
-        carry, h, report = carried
-        length: Array = jnp.minimum(h, end - carry.state.time)
+        carried: tuple[Carry, Array, Array, AdaptiveReport],
+    ) -> tuple[Carry, Array, Array, AdaptiveReport]:
+        carry, left, h, report = carried
+        length: Array = jnp.minimum(h, left)
         full, _ = advanced(carry, length)
-        refined, status = halves(carry, length)
+        refined, status, overflow = halves(carry, length)
         change = difference(model, refined.state, full.state)
         error = jnp.max(jnp.abs(change[: len(tangent_names(model))]), initial=0.0)
         solved = (status <= Status.NOT_UNIQUE) & jnp.isfinite(error)
@@ -151,15 +176,14 @@ def rollout_adaptive(
         # The last step only fills the rest of the duration: its length is no guess for later steps.
         grown = jnp.where(error < tolerance / 64, 2.0 * h, h)
         h = jnp.clip(jnp.where(good, grown, 0.5 * length), shortest_allowed, longest)
-        return carry, h, report.after(accepted, worse, length, error)
+        left = jnp.where(accepted, left - length, left)
+        return carry, left, h, report.after(accepted, worse, length, error, overflow)
 
-    zero = jnp.int32(0)
-    report = AdaptiveReport(zero, zero, zero, longest, jnp.zeros_like(longest))
-    carry, _, report = lax.while_loop(
-        unfinished, try_step, (stepper.init(model, state), longest, report)
+    zero, no = jnp.int32(0), jnp.asarray(False)
+    report = AdaptiveReport(zero, zero, zero, longest, jnp.zeros_like(longest), no)
+    carry, left, _, report = lax.while_loop(
+        unfinished, try_step, (stepper.init(model, state), everything, longest, report)
     )
-    out_of_steps = (end - carry.state.time > 1e-3 * shortest_allowed) & (
-        report.status != AdaptiveStatus.FAILED
-    )
+    out_of_steps = (left > 0) & (report.status != AdaptiveStatus.FAILED)
     status = jnp.where(out_of_steps, AdaptiveStatus.MAX_STEPS, report.status).astype(jnp.int32)
     return carry.state, replace(report, status=jnp.maximum(report.status, status))

@@ -87,7 +87,6 @@ class _Trial(NamedTuple):
     """Potential energy before the change [J]."""
 
 
-@partial(jax.jit, static_argnames=("max_iterations",))
 def equilibrium(
     model: Model, state: State, tolerance: float | None = None, max_iterations: int = 1000
 ) -> Equilibrium:
@@ -123,6 +122,14 @@ def equilibrium(
             freedom of rigid bodies.
     """
     forces.check_conservative(model, "equilibrium")
+    return _search(model, state, tolerance, max_iterations)
+
+
+@partial(jax.jit, static_argnames=("max_iterations",))
+def _search(
+    model: Model, state: State, tolerance: float | None, max_iterations: int
+) -> Equilibrium:
+    """Find an equilibrium of a model that :func:`equilibrium` has checked."""
     state = checked_state(model, state)
     dtype = state.position.dtype
     limit = jnp.asarray(

@@ -40,7 +40,6 @@ class Modes:
         return jnp.sqrt(self.square) / (2 * jnp.pi)
 
 
-@partial(jax.jit, static_argnames=("count",))
 def modes(model: Model, state: State, count: int | None = None) -> Modes:
     """Return the undamped vibration modes of a model about an equilibrium.
 
@@ -62,6 +61,12 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
             velocities.
     """
     forces.check_conservative(model, "modes")
+    return _modes(model, state, count)
+
+
+@partial(jax.jit, static_argnames=("count",))
+def _modes(model: Model, state: State, count: int | None) -> Modes:
+    """Return the modes of a model that :func:`modes` has checked."""
     state = forces.rest_state(model, checked_state(model, state))
     mass = mass_matrix(model, state)
     size = len(mass)
@@ -77,7 +82,7 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
     scaled = 0.5 * (scaled + scaled.T)
     if saddle is None:
         square, vectors = eigen(scaled)
-        largest = jnp.max(jnp.abs(square))
+        largest = jnp.max(jnp.abs(square), initial=0.0)
     else:
         square, vectors, largest = _constrained_eigen(scaled, saddle)
     shapes = solve_triangular(root.T, vectors, lower=False).T

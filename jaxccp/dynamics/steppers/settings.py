@@ -7,7 +7,7 @@ import jax
 
 from jaxccp.ccp.derivative import Gradient
 from jaxccp.ccp.derivative.gradient import check_gradient
-from jaxccp.ccp.problem import Law
+from jaxccp.ccp.problem import Law, check_law
 from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
@@ -81,6 +81,7 @@ class ConeSettings:
     def __post_init__(self) -> None:
         if not self.h > 0:
             raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
+        check_law(self.law)
         check_gradient(self.gradient)
         if self.solver is not None:
             object.__setattr__(self, "solver", resolved(self.solver))

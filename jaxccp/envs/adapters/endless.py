@@ -4,6 +4,8 @@ from typing import Any
 
 from jaxccp.envs.env import Env
 from jaxccp.envs.make import make
+from jaxccp.envs.wrappers import EpisodeLimit
+from jaxccp.envs.wrappers.wrapper import inside
 
 
 def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
@@ -15,10 +17,11 @@ def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
         package: package that makes the episodes, for the message.
 
     Raises:
-        ValueError: see :func:`jaxccp.envs.make`; or the environment resets itself.
+        ValueError: see :func:`jaxccp.envs.make`; or the environment resets itself or limits its
+            episodes.
     """
     made = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
-    if getattr(made, "outermost", False):
+    if getattr(made, "outermost", False) or inside(made, EpisodeLimit):
         raise ValueError(
             f"episodes are {package}'s here: give an environment of make(…, auto_reset=False)"
         )

@@ -1,6 +1,7 @@
 """Delays between an action and its effect."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ from jaxccp.scenes.draw import Key
 class ActionDelay(Wrapper):
     """Delays every action by ``steps`` steps; until the first one takes effect, the action is 0."""
 
+    stateful: ClassVar = True
     steps: int = field(metadata={"static": True})
     """Number of steps of delay."""
 

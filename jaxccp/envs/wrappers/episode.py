@@ -1,6 +1,7 @@
 """Episodes of limited length, and actions that are repeated."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from jaxccp.scenes.draw import Key
 class EpisodeLimit(Wrapper):
     """Truncates an episode after ``limit`` steps; ``info["steps"]`` counts them."""
 
+    stateful: ClassVar = True
     limit: int = field(metadata={"static": True})
     """Number of steps after which an episode is truncated."""
 

@@ -1,6 +1,7 @@
 """Observations with noise, with a delay, or stacked."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -42,6 +43,7 @@ class ObservationNoise(Wrapper):
 class ObservationDelay(Wrapper):
     """Delays every observation by ``steps`` steps; until then the first observation is repeated."""
 
+    stateful: ClassVar = True
     steps: int = field(metadata={"static": True})
     """Number of steps of delay."""
 
@@ -65,6 +67,7 @@ class FrameStack(Wrapper):
     """Concatenates the last ``count`` observations, oldest first, beginning with copies of the
     first one."""
 
+    stateful: ClassVar = True
     count: int = field(metadata={"static": True})
     """Number of observations that are concatenated."""
 

@@ -24,10 +24,17 @@ class Wrapper:
 
     outermost: ClassVar = False
     """Whether this has to be the outermost wrapper."""
+    stateful: ClassVar = False
+    """Whether it keeps data in ``info``, so that one environment can have a single one."""
     env: Env
     """The wrapped environment."""
 
     def __post_init__(self) -> None:
+        if self.stateful and inside(self.env, type(self)):
+            raise ValueError(
+                f"{type(self).__name__} is around the environment already, and both would keep "
+                "their data under one name: give the one larger numbers"
+            )
         if getattr(self.env, "outermost", False):
             raise ValueError(
                 f"{type(self).__name__} would keep what it has of one episode for the next: put "
@@ -58,6 +65,11 @@ class Wrapper:
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
         return self.env.step(state, action)
+
+
+def inside(env: Env, kind: type) -> bool:
+    """Tell whether an environment is, or has inside, a wrapper of a kind."""
+    return isinstance(env, kind) or (isinstance(env, Wrapper) and inside(env.env, kind))
 
 
 def check_count(wrapper: Wrapper, name: str, minimum: int) -> None:

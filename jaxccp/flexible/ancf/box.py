@@ -42,7 +42,7 @@ def box(
         shape: the type of the elements.
         size: size of the whole body [m].
         counts: number of elements along x, y, z.
-        moduli: as in :class:`ContinuumElements`.
+        moduli: as in :class:`ContinuumElements`; one for all layers, or one for each.
         density: mass per volume [kg/m³].
         retardation: α of Kelvin and Voigt's damping [s].
         layers: thickness of each layer as a fraction of the whole, from below.
@@ -52,10 +52,18 @@ def box(
             must not strain the body.
         curve: function from points of the straight body to the reference configuration; applied
             before ``place``.
+
+    Raises:
+        ValueError: a face has another name or no nodes of its own, layers do not add up to 1, or
+            there are moduli for another number of layers.
     """
     rows, lattice = _mesh(shape, counts)
     number = len(shape.derivatives)
     flat = np.ptp(np.array(shape.nodes), axis=0) == 0
+    moduli = jnp.asarray(moduli, float)
+    if not shape.section and moduli.shape == (1, 6, 6):  # of all layers
+        moduli = jnp.broadcast_to(moduli, (len(layers), 6, 6))
+    _check(shape, flat, moduli.shape, layers, (*clamped, *pinned))
     size = jnp.asarray(size, float)
     points = (lattice / (2.0 * np.array(counts)) - 0.5 * flat) * size
     reference = jax.vmap(lambda point: _expanded(shape, curve, point))(points)
@@ -65,7 +73,7 @@ def box(
     elements = ContinuumElements(
         reference[rows],
         jnp.broadcast_to(size / np.array(counts), (len(rows), 3)),
-        jnp.asarray(moduli, float),
+        moduli,
         jnp.asarray(density, float),
         jnp.asarray(retardation, float),
         shape,
@@ -84,6 +92,36 @@ def box(
         skin=_skin(shape, rows[:, ::number] // number),
     )
     return NodalFamily(elements, start, jnp.zeros_like(start), jnp.zeros_like(start), layout)
+
+
+def _check(
+    shape: Shape,
+    flat: np.ndarray,
+    moduli: tuple[int, ...],
+    layers: tuple[float, ...],
+    faces: tuple[str, ...],
+) -> None:
+    """Raise ``ValueError`` for faces, layers or moduli that would have no effect, or another one.
+
+    Args:
+        shape: the type of the elements.
+        flat: mask of the axes along which an element has a single node.
+        moduli: shape of the moduli.
+        layers: thickness of each layer as a fraction of the whole.
+        faces: names of clamped and pinned faces.
+    """
+    known = [face for face in FACES if not flat["xyz".index(face[0])]]
+    for face in faces:
+        if face not in known:
+            raise ValueError(f"box: nodes are on the faces {', '.join(known)}, not on {face!r}")
+    if abs(sum(layers) - 1.0) > 1e-6 or min(layers) <= 0:
+        raise ValueError(
+            f"box: layers are fractions of the thickness that add up to 1, not {layers}"
+        )
+    count = 2 if shape.section else len(layers)
+    if moduli != (count, 6, 6) or (shape.section and len(layers) > 1):
+        what = "a section, without layers" if shape.section else f"{len(layers)} layers"
+        raise ValueError(f"box: moduli must have shape ({count}, 6, 6) for {what}, not {moduli}")
 
 
 @lru_cache

@@ -94,7 +94,8 @@ def _by_torque(
 ) -> list[str]:
     """Return a warning if another order of the joints explains the torques much better."""
     first = recordings[0]
-    position = np.stack([filled(first[f'position["{n}"]'].values)[:, 0] for n in names], axis=1)
+    channels = [first[f'position["{name}"]'].values for name in names]
+    position = filled(first.time, np.concatenate(channels, axis=1))
     level, rate = smoothed(first.time, position, 10.0)
     acceleration = np.gradient(rate, first.time, axis=0)
     torque = np.full(position.shape, np.nan)

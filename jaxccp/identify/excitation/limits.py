@@ -24,8 +24,8 @@ MAX_DISTANCE = 1e3
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits by joint; names may contain the wildcards ``*`` and ``?``. A single number limits both
-    directions.
+    """Limits by joint; names may contain the wildcards ``*`` and ``?``, and those without any take
+    precedence. A single number limits both directions.
 
     By default positions have the limits of the model's joints, ±π where a hinge has none, and
     torques those of its actuators; rates and accelerations are not limited.
@@ -103,7 +103,8 @@ def joint_limits(
         entries = (
             setting if isinstance(setting, Mapping) else {} if setting is None else {"*": setting}
         )
-        for pattern, value in entries.items():
+        # Those of single joints come last, and so count where a pattern names the joint too.
+        for pattern, value in sorted(entries.items(), key=lambda e: not set("*?") & set(e[0])):
             matching = [k for k, name in enumerate(joints) if fnmatchcase(name, pattern)]
             if not matching:
                 raise ValueError(

@@ -75,6 +75,16 @@ class InversePlan:
         self.controls = () if self.torques else tuple(c.name for c in first.of_kind("control"))
         if not (self.torques or self.controls):
             raise ValueError(f"recording {first.name!r} has neither torques nor controls")
+        used = (*self._positions, *self.torques, *self.controls)
+        for recording in recordings[1:]:
+            driving = {c.name for c in recording.of_kind("torque" if self.torques else "control")}
+            other = set(used) - set(recording.index) or driving - set(used)
+            if other:
+                raise ValueError(
+                    f"recordings {first.name!r} and {recording.name!r} differ in "
+                    f"{sorted(other)[0]}: fit them as models of their own, or fill missing "
+                    "channels with NaN"
+                )
         targets = [first[name].target for name in self.torques or self.controls]
         if self.controls:
             self._actuators = np.array([linkage.actuator(name) for name in targets])
@@ -193,7 +203,7 @@ class InversePlan:
             )
 
         def series(values: np.ndarray) -> Float[np.ndarray, "s k 3"]:
-            even, level = evenly(time, filled(values), settings.cutoff)
+            even, level = evenly(time, filled(time, values), settings.cutoff)
             first = np.gradient(level, even, axis=0)
             second = np.gradient(first, even, axis=0)
             parts = [
@@ -208,7 +218,8 @@ class InversePlan:
             else recording[f'motion["{joint}"]']
             for joint in self._joints
         ]
-        position = series(np.concatenate([c.values for c in channels], axis=1))
+        recorded = np.concatenate([c.values for c in channels], axis=1)
+        position = series(recorded)
         empty = np.zeros((len(selected), 0, 3))
         torque = control = empty
         good = np.ones((len(selected), len(self.compared)), bool)
@@ -216,9 +227,9 @@ class InversePlan:
             values = np.concatenate([recording[name].values for name in self.torques], axis=1)
             torque, good = series(values), np.isfinite(values[selected])
         else:
-            control = series(
-                np.concatenate([recording[name].values for name in self.controls], axis=1)
-            )
+            values = np.concatenate([recording[name].values for name in self.controls], axis=1)
+            control, recorded = series(values), np.concatenate([recorded, values], axis=1)
+        good &= _near_samples(time, recorded, 0.5 / settings.cutoff)[selected, None]
         moving = np.abs(position[:, self.compared, 1]) > settings.moving
         weight = np.where(good & moving, 1.0 / self._deviation(torque, good), 0.0)
         parts = (position, torque, control, weight, time[selected])
@@ -234,3 +245,19 @@ class InversePlan:
             for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)
         ]
         return np.array([t or s for t, s in zip(stated, spread, strict=True)])
+
+
+def _near_samples(
+    time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], distance: float
+) -> Bool[np.ndarray, " s"]:
+    """Return the mask of times that have a sample of every channel no farther away than
+    ``distance`` [s]."""
+    near = np.ones(len(time), bool)
+    for column in values.T:
+        known = time[np.isfinite(column)]
+        if not len(known):
+            return np.zeros(len(time), bool)
+        after = np.clip(np.searchsorted(known, time), 1, max(len(known) - 1, 1))
+        ends = known[np.stack([after - 1, np.minimum(after, len(known) - 1)])]
+        near &= np.min(np.abs(ends - time), axis=0) <= distance
+    return near

@@ -9,8 +9,8 @@ from pathlib import Path
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.check import check_names
 from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, tosses, trajectory
-from jaxccp.identify.read.reading import Meaning, Reading, Table, recordings_of
-from jaxccp.identify.recordings.recording import KINDS, Recording
+from jaxccp.identify.read.reading import TIME, Meaning, Reading, Table, recordings_of
+from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 
@@ -79,9 +79,11 @@ def read(
         lever,
         topic,
     )
-    out = []
+    out, columns_read = [], set()
     for path in _files(paths):
         tables = _format(path).read(path, reading)
+        for table in tables:
+            columns_read |= {*table.names, *((TIME,) if table.roles else ())}
         recordings = [recording for table in tables for recording in recordings_of(table, reading)]
         if mechanism is not None:
             try:
@@ -90,8 +92,11 @@ def read(
                 mend = "say what the columns are by columns=, or their joints by joints="
                 raise InputError(path, str(error), mend) from None
         out += recordings
-    for name, what in ((reading.noise, "noise"), (reading.scale, "scale")):
-        _check_used(name, what, out)
+    names = {
+        name for one in out for channel in one.channels for name in (channel.name, channel.kind)
+    }
+    _check_used(reading.noise, "noise", names)
+    _check_used(reading.scale, "scale", names | columns_read)
     return _with_unique_names(out)
 
 
@@ -122,25 +127,25 @@ def _format(path: Path) -> Format:
     raise InputError(path, "has no format that is known", f"those are {', '.join(FORMATS)}")
 
 
-def _check_used(levels: Mapping[str, float], what: str, recordings: Sequence[Recording]) -> None:
+def _check_used(levels: Mapping[str, float], what: str, names: set[str]) -> None:
     """Raise InputError if a noise level or a factor is given for something that no file has."""
-    names = {
-        name for recording in recordings for c in recording.channels for name in (c.name, c.kind)
-    }
     for name in levels:
-        is_column = what == "scale" and name not in KINDS and '"' not in name
-        if name not in names and not is_column:
+        if name not in names:
             mend = f"there are {', '.join(sorted(names))}{suggestion(name, names)}"
             raise InputError(what, f"no file has {name!r}", mend)
 
 
 def _with_unique_names(recordings: list[Recording]) -> list[Recording]:
     """Return recordings with different names; files with the same name get that of their folder,
-    too."""
+    too, and a number if that is the same as well."""
     count = Counter(recording.name for recording in recordings)
-    return [
-        recording
+    names = [
+        recording.name
         if count[recording.name] == 1
-        else replace(recording, name=f"{Path(recording.source).parent.name}/{recording.name}")
+        else f"{Path(recording.source).parent.name}/{recording.name}"
         for recording in recordings
+    ]
+    return [
+        replace(recording, name=name if names.count(name) == 1 else f"{name} ({place})")
+        for place, (recording, name) in enumerate(zip(recordings, names, strict=True))
     ]

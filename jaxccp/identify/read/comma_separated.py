@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table
+from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table, first_rows
 from jaxccp.io.errors import InputError
 
 CLOCKS = ("time", "t", "timestamp")
@@ -55,8 +55,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
                     names[column],
                 )
             values[place, column] = number
-    named = {meaning: name for name, meaning in reading.columns.items() if meaning in (TIME, RUN)}
-    clock = named.get(TIME) or next((name for name in CLOCKS if name in names), None)
+    clock = reading.column_of(TIME) or next((name for name in CLOCKS if name in names), None)
     if clock is None or clock not in names:
         raise InputError(
             path,
@@ -64,16 +63,17 @@ def read(path: Path, reading: Reading) -> list[Table]:
             "name it time, or say which it is: columns={'stamp': 'time'}",
         )
     starts = np.zeros(1, int)
-    if (run := named.get(RUN)) is not None:
+    if (run := reading.column_of(RUN)) is not None:
         if run not in names:
             raise InputError(path, f"has no column {run!r}", f"it has {', '.join(names)}")
-        changes = np.flatnonzero(np.diff(values[:, names.index(run)]) != 0) + 1
-        starts = np.concatenate([[0], changes]).astype(int)
-    time = values[:, names.index(clock)] * reading.scale.get(clock, 1.0)
+        starts = first_rows(values[:, names.index(run)])
+    factor = reading.scale.get(clock, reading.scale.get(TIME, 1.0))
+    time = values[:, names.index(clock)] * factor
     columns = tuple(
         Column(name, values[:, k]) for k, name in enumerate(names) if name not in (clock, run)
     )
-    return [Table(path, path.stem, time, columns, starts)]
+    roles = tuple(name for name in (clock, run) if name is not None)
+    return [Table(path, path.stem, time, columns, starts, roles=roles)]
 
 
 def _number(cell: str) -> float | None:

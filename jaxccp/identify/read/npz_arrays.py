@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxccp.identify.read.channel_name import channel_name
-from jaxccp.identify.read.reading import TIME, Column, Reading, Table
+from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table, first_rows
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.errors import InputError
 
@@ -41,19 +41,22 @@ def read(path: Path, reading: Reading) -> list[Table]:
             has a channel with another number of samples.
     """
     with Arrays(path) as arrays:
-        clock = next((n for n, m in reading.columns.items() if m == TIME), TIME)
-        time = arrays.floats(clock, None) * reading.scale.get(clock, 1.0)
+        clock = reading.column_of(TIME) or TIME
+        time = arrays.floats(clock, None) * reading.scale.get(clock, reading.scale.get(TIME, 1.0))
+        run, unread = reading.column_of(RUN), []
         joints = reading.joints
         if joints is None and "joint_names" in arrays:
             joints = arrays.texts("joint_names")
         columns: list[Column] = []
         for name in arrays.names():
-            if name in (clock, "joint_names", "start", "runs"):
+            if name in (clock, run, "joint_names", "start", "runs"):
                 continue
             if arrays.kind(name) not in "fiu" or arrays.shape(name)[:1] != time.shape:
-                if channel_name(name, path) is not None:
+                listed = any(column.split("[")[0] == name for column in reading.columns)
+                if listed or name in JOINTS or channel_name(name, path) is not None:
                     shape = arrays.shape(name)
                     raise arrays.fault(name, f"has shape {shape}", f"time has {time.shape}")
+                unread.append(name)
                 continue
             values = arrays.numbers(name)
             kind = JOINTS.get(name)
@@ -78,7 +81,11 @@ def read(path: Path, reading: Reading) -> list[Table]:
         starts = arrays.integers("start", None) if "start" in arrays else np.zeros(1, int)
         if not len(starts):
             raise InputError(path, "is empty", "give the row at which each run begins", "start")
+        if run is not None:
+            starts = first_rows(arrays.floats(run, len(time)))
         labels = arrays.texts("runs") if "runs" in arrays else ()
         if labels and len(labels) != len(starts):
             raise arrays.fault("runs", f"has {len(labels)} names", f"start has {len(starts)} rows")
-    return [Table(path, path.stem, time, tuple(columns), starts, labels)]
+    notes = (f"not read: {', '.join(unread)}",) if unread else ()
+    roles = tuple(name for name in (clock, run) if name is not None)
+    return [Table(path, path.stem, time, tuple(columns), starts, labels, notes, roles)]

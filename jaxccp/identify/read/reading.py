@@ -47,6 +47,10 @@ class Reading:
             raise InputError(path, f"has {what}", "give the model too: read(…, mechanism=…)")
         return self.mechanism
 
+    def column_of(self, role: str) -> str | None:
+        """Return the name of the column that ``columns`` says to be ``time`` or ``run``."""
+        return next((name for name, meaning in self.columns.items() if meaning == role), None)
+
     def servo(self, path: Path, axis: str) -> str:
         """Return the name of the position actuator of an axis.
 
@@ -109,6 +113,19 @@ class Table:
     """Names of the recordings; empty: they are numbered."""
     notes: tuple[str, ...] = ()
     """Remarks of the reader."""
+    roles: tuple[str, ...] = ()
+    """Names of the file's columns of times and of runs, which are no channels."""
+
+    @property
+    def names(self) -> set[str]:
+        """Names of all columns and of arrays of all joints."""
+        parts = [name for column in self.columns for name in (column.name, column.group) if name]
+        return {*parts, *self.roles}
+
+
+def first_rows(runs: Float[np.ndarray, " s"]) -> Int[np.ndarray, " r"]:
+    """Return the first row of each recording in a column of runs, where a change begins another."""
+    return np.concatenate([[0], np.flatnonzero(np.diff(runs) != 0) + 1]).astype(int)
 
 
 def recordings_of(table: Table, reading: Reading) -> list[Recording]:
@@ -121,9 +138,9 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
     Raises:
         InputError: no column is a channel, or two are the same one.
     """
-    names = {name for column in table.columns for name in (column.name, column.group) if name}
+    names = table.names
     for name in reading.columns:
-        if name not in names and reading.columns[name] not in (TIME, RUN):
+        if name not in names:
             raise InputError(
                 table.path,
                 f"has no column {name!r}",

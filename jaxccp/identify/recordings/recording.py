@@ -167,7 +167,8 @@ def recording(
 
     Raises:
         ValueError: a kind is not known, an array has another number of samples than ``time`` or of
-            values than its kind, or noise is given for something that was not recorded.
+            values than its kind, or noise is not positive or given for something that was not
+            recorded.
     """
     noise = dict(noise or {})
     channels, notes = [], []
@@ -186,6 +187,10 @@ def recording(
                     f"not {array.shape[1]}"
                 )
             level = noise.pop(label, noise.get(kind))
+            if level is not None and not 0 < level < np.inf:
+                raise ValueError(
+                    f"recording {name!r}: noise of {label} must be positive and finite, not {level}"
+                )
             channels.append(Channel(kind, target, array, level, KINDS[kind].interpolation))
             if kind == "pose" and (flips := _sign_flips(array[:, 3:])):
                 notes.append(

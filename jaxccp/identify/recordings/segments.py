@@ -135,15 +135,17 @@ def segment(
 def noise_of(channel: Channel) -> float:
     """Return the standard deviation of a channel's samples: the given one, else an estimate.
 
-    The estimate is from third differences of the samples, which smooth motion hardly affects; it is
-    at least the standard deviation of rounding to the smallest step between samples.
+    The estimate is from third differences of the samples that are there, which smooth motion hardly
+    affects; it is at least the standard deviation of rounding to the smallest step between samples.
     """
     if channel.noise is not None:
         return channel.noise
     values = channel.values[:, :3] if channel.kind == "pose" else channel.values
-    difference = np.diff(values, 3, axis=0) / np.sqrt(20.0)
-    level = float(np.nanmedian(np.abs(difference)) / 0.6745) if len(difference) else 0.0
-    step = np.abs(np.diff(values, axis=0))
+    columns = [column[np.isfinite(column)] for column in values.T]
+    difference = np.concatenate([np.diff(column, 3) for column in columns]) / np.sqrt(20.0)
+    level = float(np.median(np.abs(difference)) / 0.6745) if len(difference) else 0.0
+    step = np.abs(np.concatenate([np.diff(column) for column in columns]))
     resolution = np.min(step, where=step > 0, initial=np.inf) / np.sqrt(12.0)
     level = max(level, resolution if np.isfinite(resolution) else 0.0)
-    return max(level, 1e-6 * float(np.nanstd(values)), 1e-9)
+    samples = np.concatenate(columns)
+    return max(level, 1e-6 * float(np.std(samples)) if len(samples) else 0.0, 1e-9)

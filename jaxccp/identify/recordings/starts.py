@@ -74,17 +74,43 @@ def _positions(
     return (linear.astype(int), rates.astype(int)), (turns.astype(int), spins.astype(int))
 
 
-def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
-    """Return samples with missing ones interpolated from their neighbours; zeros if there are
-    none."""
+def filled(
+    time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"]
+) -> Float[np.ndarray, "s k"]:
+    """Return samples with missing ones interpolated in time from their neighbours; zeros if there
+    are none.
+
+    Args:
+        time: times of the samples [s].
+        values: samples, NaN where one is missing.
+    """
     out = np.array(values, float)
     for column in out.T:
         good = np.isfinite(column)
         if not good.any():
             column[:] = 0.0
         elif not good.all():
-            column[:] = np.interp(np.arange(len(column)), np.flatnonzero(good), column[good])
+            column[:] = np.interp(time, time[good], column[good])
     return out
+
+
+def filled_poses(
+    time: Float[np.ndarray, " s"], poses: Float[np.ndarray, "s 7"]
+) -> Float[np.ndarray, "s 7"]:
+    """Return poses with missing ones interpolated in time; their unit quaternions do not change
+    sign between samples.
+
+    Args:
+        time: times of the samples [s].
+        poses: positions and quaternions, NaN where one is missing.
+    """
+    good = np.isfinite(poses[:, 3:]).all(axis=1)
+    orientation = np.tile([1.0, 0.0, 0.0, 0.0], (len(time), 1))
+    if good.any():
+        measured = continuous(poses[good, 3:])
+        orientation = np.stack([np.interp(time, time[good], x) for x in measured.T], axis=1)
+        orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
+    return np.concatenate([filled(time, poses[:, :3]), orientation], axis=1)
 
 
 def evenly(
@@ -121,7 +147,7 @@ def smoothed(
         values: samples.
         cutoff: frequency of the filter [Hz]; infinite for none.
     """
-    even, level = evenly(time, filled(values), cutoff)
+    even, level = evenly(time, filled(time, values), cutoff)
     out = np.stack([np.interp(time, even, column) for column in level.T], axis=1)
     return out, np.gradient(out, time, axis=0)
 
@@ -152,7 +178,7 @@ class Guess:
         self.known = np.zeros(places.nv, bool)
         axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
         channels = [*recording.of_kind("motion"), *recording.of_kind("position")]
-        channels = [channel for channel in channels if channel.target in axes]
+        channels = [c for c in channels if c.target in axes and np.isfinite(c.values).any()]
         if channels:
             samples = np.concatenate([channel.values for channel in channels], axis=1)
             levels, slopes = smoothed(time, samples, cutoff)
@@ -162,18 +188,22 @@ class Guess:
                 self.known[speed] = True
         bodies = {topology.bodies[body]: place for place, body in enumerate(places.free[2])}
         for channel in recording.of_kind("pose"):
-            if channel.target not in bodies:
+            if channel.target not in bodies or not np.isfinite(channel.values).all(axis=1).any():
                 continue
             at, speed, _ = places.free[:, bodies[channel.target]]
-            level, rate = smoothed(time, channel.values[:, :3], cutoff)
-            orientation = continuous(filled(channel.values[:, 3:]))
+            poses = filled_poses(time, channel.values)
+            level, rate = smoothed(time, poses[:, :3], cutoff)
+            orientation = poses[:, 3:]
             self.qpos[:, at : at + 3], self.qvel[:, speed : speed + 3] = level, rate
             self.qpos[:, at + 3 : at + 7] = orientation
             self.qvel[:, speed + 3 : speed + 6] = body_rates(time, orientation)
             self.known[speed : speed + 6] = True
         for channel in recording.of_kind("rate"):
-            if channel.target in axes and f'position["{channel.target}"]' not in recording.index:
-                self.qvel[:, places.single[1, axes[channel.target]]] = filled(channel.values)[:, 0]
+            if channel.target not in axes or not np.isfinite(channel.values).any():
+                continue
+            if f'position["{channel.target}"]' not in recording.index:
+                speed = places.single[1, axes[channel.target]]
+                self.qvel[:, speed] = filled(time, channel.values)[:, 0]
 
     def at(self, when: float) -> tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]]:
         """Return coordinates and rates at a time [s]."""

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from scipy.spatial.transform import Rotation
 
 from jaxccp.identify.recordings.recording import Recording
-from jaxccp.identify.recordings.starts import filled
+from jaxccp.identify.recordings.starts import filled_poses
 from jaxccp.identify.simulation.plan import SimulationPlan
 from jaxccp.identify.simulation.simulate import Simulate
 from jaxccp.identify.subject import Subject
@@ -79,7 +79,7 @@ def smooth_samples(
     smooth[1:-1] = True
     interval = np.diff(recording.time)[:, None]
     for pose in recording.of_kind("pose"):
-        samples = filled(np.asarray(pose.values, float))
+        samples = filled_poses(recording.time, np.asarray(pose.values, float))
         velocity = np.diff(samples[:, :3], axis=0) / interval
         orientation = Rotation.from_quat(samples[:, 3:], scalar_first=True)
         spin = (orientation[1:] * orientation[:-1].inv()).as_rotvec() / interval

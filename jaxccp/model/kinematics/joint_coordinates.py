@@ -10,9 +10,12 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.math import quaternion, small
 from jaxccp.model.kinematics.joint_chain import Kinds, chain
 
-NEWTON_STEPS = 5
+NEWTON_STEPS = 40
 """Largest number of Newton steps of the search for the coordinates of a joint; one is enough where
 the coordinates are those of the poses already."""
+MAX_ROTATION = 0.5
+"""Largest change of the angle of a hinge in one of these steps [rad]. Beyond it the error is far
+from linear, and full steps lead away."""
 
 
 @jax.tree_util.register_dataclass
@@ -61,7 +64,8 @@ class JointPose:
 
 
 def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Array, " k"]:
-    """Return the coordinates [m, rad] of one joint; those of a ball are 0 here.
+    """Return the coordinates [m, rad] of one joint; those of a ball are 0 here, those of hinges
+    within π of the initial ones.
 
     Args:
         joint: relative pose and axes of the joint.
@@ -81,6 +85,8 @@ def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Arr
         columns, error = joint.jacobian_and_error(q)
         step = small.solve(_gram(columns, solved), (columns.T @ error)[:, None])[:, 0]
         step = jnp.where(solved, step, 0.0)
+        largest = jnp.max(jnp.where(joint.kinds.hinge, jnp.abs(step), 0.0))
+        step = step * jnp.minimum(1.0, MAX_ROTATION / jnp.maximum(largest, MAX_ROTATION))
         return jnp.where(solved, q + step, 0.0), jnp.max(jnp.abs(step)), number + 1
 
     def unconverged(current: tuple[Array, Array, Array]) -> Array:
@@ -90,7 +96,9 @@ def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Arr
 
     def search(_, q: Array) -> Array:
         infinite = jnp.full((), jnp.inf, q.dtype)
-        return lax.while_loop(unconverged, newton, (q, infinite, jnp.int32(0)))[0]
+        found = lax.while_loop(unconverged, newton, (q, infinite, jnp.int32(0)))[0]
+        turns = jnp.round((found - q) / (2.0 * jnp.pi))
+        return jnp.where(joint.kinds.hinge, found - 2.0 * jnp.pi * turns, found)
 
     def tangent(linear, y: Array) -> Array:
         # The inverse itself, so that the operation on y can be transposed.

@@ -59,7 +59,9 @@ def grouped(functions: Mapping[int, Callable]) -> Functions:
     leaves, trees, groups = {}, {}, {}
     for tendon, function in functions.items():
         values, tree = jax.tree.flatten(as_pytree(function))
-        leaves[tendon] = [jnp.asarray(value) for value in values]
+        leaves[tendon] = [
+            jnp.asarray(float(value) if type(value) is int else value) for value in values
+        ]
         key = (tree, tuple((value.shape, value.dtype) for value in leaves[tendon]))
         trees.setdefault(key, tree)
         groups.setdefault(key, []).append(tendon)
@@ -79,7 +81,8 @@ def as_pytree(function: Callable) -> Callable:
     A plain function has no parameters. Those of a ``jax.tree_util.Partial``, or of any other
     callable that is a pytree, are its leaves.
     """
-    plain = jax.tree.leaves(function) == [function]
+    leaves = jax.tree.leaves(function)
+    plain = len(leaves) == 1 and leaves[0] is function
     return Partial(function) if plain else function
 
 

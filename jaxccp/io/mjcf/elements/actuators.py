@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.elements.joints import HINGE, SLIDE, Axes
+from jaxccp.io.mjcf.elements.joints import FREE, HINGE, SLIDE, Axes
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.actuators.activation import Activation
@@ -66,7 +66,8 @@ def add_actuators(
             report.approximate(label, "acts by the activation at the start of a step, not its end")
         if _disabled(source, index):
             actuator = replace(actuator, gain=0.0, offset=0.0, stiffness=0.0, damping=0.0)
-        builder.add_actuator(actuator, axis, source.name("actuator", index) or None)
+        unused = source.unused_name("actuator", f"actuator{len(added)}")
+        builder.add_actuator(actuator, axis, source.name("actuator", index) or unused)
         added.append(index)
     _limit_sums(source, builder, axes, tendons)
     return np.array(added, np.int32)
@@ -166,7 +167,8 @@ def _joint_actuator(
     joint = m.actuator_trnid[index, 0]
     dof = m.jnt_dofadr[joint]
     single = m.jnt_type[joint] in (HINGE, SLIDE)
-    gears = m.actuator_gear[index]
+    # Of a ball MuJoCo reads three gears, of a free joint six.
+    gears = m.actuator_gear[index][: 6 if m.jnt_type[joint] == FREE else 3]
     components = np.zeros(1, int) if single else np.flatnonzero(gears)
     if not axes.names[dof]:
         return (
@@ -176,6 +178,8 @@ def _joint_actuator(
         )
     if len(components) != 1:
         return "a joint of several axes can be driven along one of them only"
+    if m.jnt_type[joint] == FREE and bias[1]:
+        return "a free joint has no length that a servo could act on"
     if not single and m.actuator_trntype[index] != int(source.mujoco.mjtTrn.mjTRN_JOINT):
         return "a ball can be driven in its own axes only"
     gear = float(gears[components[0]])

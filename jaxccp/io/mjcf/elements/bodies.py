@@ -94,13 +94,16 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
     body = np.where(nodes, NOWHERE, 0).astype(np.int32)
     position, rotation = np.array(data.xpos), np.array(data.xmat).reshape(-1, 3, 3)
     position[nodes], rotation[nodes] = 0.0, np.eye(3)
+    index = 0
     for first in np.unique(top[(top > 0) & ~nodes]):
+        unused = source.unused_name("body", f"body{index + 1}")
         parts = np.flatnonzero(top == first)
         if first in captured:
             # The mass of a fixed body has no effect, so it keeps the file's frame.
-            name, axes = source.name("body", first) or None, rotation[first].copy()
+            name, axes = source.name("body", first) or unused, rotation[first].copy()
             origin = position[first].copy()
-            body[parts] = builder.add_fixed(origin, to_quaternion(axes), name)
+            index = builder.add_fixed(origin, to_quaternion(axes), name)
+            body[parts] = index
             position[parts] = (position[parts] - origin) @ axes
             rotation[parts] = axes.T @ rotation[parts]
             continue
@@ -114,7 +117,7 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
             axes.T @ inertia @ axes,
             centre,
             to_quaternion(axes),
-            name=source.name("body", first) or None,
+            name=source.name("body", first) or unused,
         )
         body[parts] = index
         position[parts] = (position[parts] - centre) @ axes

@@ -155,11 +155,13 @@ class _Finder:
         within = subtree(self.source, root)
         welded = np.asarray(m.body_weldid)
         complete = root == 0 or welded[root] == root
-        if not complete or np.any(m.body_mass[within & (welded == 0)]):
+        captured = np.asarray(m.body_mocapid)[welded] >= 0
+        fixed = (welded == 0) | captured
+        if not complete or np.any(m.body_mass[within & fixed]):
             raise UnreadableSensor(
                 "bodies that cannot move by themselves are no subtree of their own"
             )
-        group = self.places.body[within & (welded > 0)]
+        group = self.places.body[within & ~fixed]
         carried = self.model.topology.family_frames[group]
         if np.any(group == NOWHERE) or np.any(carried):
             raise UnreadableSensor("masses of flexible bodies are not counted")

@@ -73,7 +73,7 @@ def add_tendons(
             if effective:
                 report.ignore(label, made)
             continue
-        name = source.name("tendon", tendon) or f"tendon{tendon}"
+        name = source.name("tendon", tendon) or source.unused_name("tendon", f"tendon{tendon}")
         while name in axes.names:
             name += "+"
         builder.add_tendon(made, name)
@@ -111,13 +111,12 @@ def _tendon(
     run = slice(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
     kinds, ids, factors = m.wrap_type[run], m.wrap_objid[run], m.wrap_prm[run]
     spring = m.tendon_lengthspring[tendon]
-    if m.tendon_stiffness[tendon] and spring[0] != spring[1]:
+    springs = not source.is_disabled("SPRING", "PASSIVE")
+    if springs and m.tendon_stiffness[tendon] and spring[0] != spring[1]:
         return "a spring with a dead band is not supported"
     forces = {
         "length": length,
-        "stiffness": 0.0
-        if source.is_disabled("SPRING", "PASSIVE")
-        else float(m.tendon_stiffness[tendon]),
+        "stiffness": float(m.tendon_stiffness[tendon]) if springs else 0.0,
         "rest": float(spring[0]),
         "damping": 0.0
         if source.is_disabled("DAMPER", "PASSIVE")

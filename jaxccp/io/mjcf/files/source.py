@@ -178,6 +178,19 @@ class Source:
         element = self._elements[kind].get(index)
         return element.name if element is not None else ""
 
+    def unused_name(self, kind: str, name: str) -> str:
+        """Return a name that no element of a kind has, ``name`` if it is unused.
+
+        Args:
+            kind: kind of the elements, such as ``body``.
+            name: the name that is wanted.
+        """
+        count = {"body": self.m.nbody, "actuator": self.m.nu, "tendon": self.m.ntendon}[kind]
+        used = {self.name(kind, index) for index in range(count)}
+        while name in used:
+            name += "+"
+        return name
+
     def _type(self, kind: str) -> Any:
         return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
 

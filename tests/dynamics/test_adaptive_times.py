@@ -1,0 +1,43 @@
+"""Test that adaptive rollouts end at their time, in single precision too, and hide nothing."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import Box, EulerImplicitLinearized, ModelBuilder, Plane, rollout_adaptive
+from jaxccp.dynamics.rollouts.adaptive import AdaptiveStatus
+
+
+@pytest.mark.parametrize(("begin", "duration"), [(0.0, 0.1), (0.0, 1.37), (100.0, 0.5)])
+def test_single_precision_ends_at_the_time(begin: float, duration: float) -> None:
+    with jax.enable_x64(False):
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        builder.add_body(1.0, (0.1, 0.1, 0.1), velocity=(1.0, 0, 0))
+        model, state = builder.build()
+        state = replace(state, time=jnp.float32(begin))
+        end, report = rollout_adaptive(model, state, duration, 1e-3, EulerImplicitLinearized(0.05))
+        assert report.status == AdaptiveStatus.DONE and report.steps <= 30
+        np.testing.assert_allclose(end.position[1, 0], duration, rtol=1e-5)
+
+
+def test_contacts_that_are_left_out_are_reported() -> None:
+    overflows = []
+    for room in (1, 4):
+        builder = ModelBuilder()
+        builder.add_shape(0, Plane())
+        builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(0, 0, 0.1))
+        model, state = builder.build(max_contacts=room)
+        stepper = EulerImplicitLinearized(1 / 128)
+        overflows.append(bool(rollout_adaptive(model, state, 1 / 64, 1.0, stepper)[1].overflow))
+    assert overflows == [True, False]
+
+
+@pytest.mark.parametrize("duration", [-1.0, 0.0, float("nan")])
+def test_a_duration_that_is_no_time_is_refused(duration: float) -> None:
+    builder = ModelBuilder()
+    builder.add_body(1.0, (0.1, 0.1, 0.1))
+    with pytest.raises(ValueError, match="duration must be a positive time"):
+        rollout_adaptive(*builder.build(), duration, 1e-3, EulerImplicitLinearized(1e-2))

@@ -1,0 +1,80 @@
+"""Test elements of files that were read otherwise than MuJoCo reads them, or not at all."""
+
+import numpy as np
+import pytest
+
+from jaxccp import ModelBuilder, Plane, Sensor, Site, Sphere, attach_sensors, load
+from jaxccp.sensors import ContactSelection
+
+mujoco = pytest.importorskip("mujoco")
+
+FREE_BALL = '<body pos="2 0 1"><freejoint/><geom size=".1"/></body>'
+
+
+def test_masses_of_motion_capture_are_no_part_of_a_subtree() -> None:
+    """They are fixed here: sensors of subtrees that have them are named, and the file is read."""
+    loaded = load(
+        f"""<mujoco><worldbody><body name="hand" mocap="true"><geom size=".1" mass="3"/></body>
+        {FREE_BALL}</worldbody><sensor><subtreecom body="hand"/><subtreecom body="world"/>
+        </sensor></mujoco>"""
+    )
+    assert len(loaded.sensors.unreadable) == 2
+
+
+def test_gears_beyond_the_three_of_a_ball_drive_nothing_else() -> None:
+    text = """<mujoco><worldbody><body><joint name="b" type="ball"/><geom size=".1"/>
+        <body pos="0 0 1"><joint name="j"/><geom size=".1"/></body></body></worldbody>
+        <actuator><motor joint="b" gear="{gear}"/></actuator></mujoco>"""
+    loaded = load(text.format(gear="0 1 0 7 0 0"))
+    linkage = loaded.model.topology.linkage
+    assert [linkage.axes[axis] for axis in linkage.actuated] == ["b.1"]
+    dead = load(text.format(gear="0 0 0 1 0 0"), allow_unsupported=True)
+    assert not len(dead.model.topology.linkage.actuators) and len(dead.ignored) == 1
+
+
+def test_servos_of_free_joints_are_refused() -> None:
+    """MuJoCo's length of an actuator is 0 there, so that a servo has nothing to pull back to."""
+    loaded = load(
+        """<mujoco><worldbody><body><joint name="j" type="free" damping="1"/><geom size=".1"/>
+        </body></worldbody><actuator><position joint="j" gear="0 0 1 0 0 0" kp="10"/></actuator>
+        </mujoco>""",
+        allow_unsupported=True,
+    )
+    assert "no length" in str(loaded.ignored)
+
+
+def test_names_that_elements_without_one_would_have() -> None:
+    loaded = load(
+        """<mujoco><worldbody>
+        <body name="body2"><joint name="j"/><geom size=".1"/></body>
+        <body pos="1 0 0"><joint name="k"/><geom size=".1"/></body></worldbody>
+        <tendon><fixed name="tendon1"><joint joint="j" coef="1"/></fixed>
+        <fixed limited="true" range="0 1"><joint joint="k" coef="1"/></fixed>
+        <fixed limited="true" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>
+        <actuator><motor name="actuator1" joint="j"/><motor joint="k"/></actuator></mujoco>"""
+    )
+    topology = loaded.model.topology
+    assert topology.bodies == ("world", "body2", "body2+")
+    assert topology.linkage.actuators == ("actuator1", "actuator1+")
+
+
+def test_a_dead_band_without_springs_is_no_obstacle() -> None:
+    loaded = load(
+        """<mujoco><option><flag spring="disable"/></option><worldbody>
+        <body><joint name="j"/><geom size=".1"/></body></worldbody>
+        <tendon><fixed name="t" stiffness="5" springlength="0 1" damping="2">
+        <joint joint="j" coef="1"/></fixed></tendon></mujoco>"""
+    )
+    assert loaded.ignored == () and loaded.model.topology.linkage.routing.tendons == ("t",)
+
+
+@pytest.mark.parametrize("mask", [np.array([False, True]), [2], [0, 0, 1]])
+def test_masks_of_contact_sensors_have_an_entry_for_each_shape(mask: object) -> None:
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane(), name="floor")
+    for name in "ab":
+        builder.add_solid(Sphere(0.1), 1.0, position=(0, 0, 0.1), name=name)
+    model, _ = builder.build()
+    counts = ContactSelection(mask, None, None, ("found",), "netforce", 1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"first must be a mask .* floor, "):
+        attach_sensors(model, {"touch": Sensor("contact", Site(1), counts=counts)})
