@@ -131,7 +131,7 @@ def gradients() -> None:
     states = thrown(state, copies)
 
     def many(model: Model, states: State) -> tuple[State, Trajectory]:
-        return rollout_batch(model, states, STEPPER, STEPS, memory=400_000)
+        return rollout_batch(model, states, STEPPER, STEPS, memory=800_000)
 
     def plain(model: Model, states: State) -> tuple[State, Trajectory]:
         return jax.vmap(lambda s: rollout(model, s, STEPPER, STEPS))(states)

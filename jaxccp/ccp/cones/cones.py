@@ -75,8 +75,8 @@ class Cones:
         Raises:
             ValueError: bounds or coefficients differ in number.
         """
-        contacts = Dimension("contacts", jnp.size(self.mu))
-        scalars = Dimension("scalar rows", jnp.size(self.lo))
+        contacts = Dimension("contacts", jnp.asarray(self.mu).size)
+        scalars = Dimension("scalar rows", jnp.asarray(self.lo).size)
         mu = as_floats("cones.mu", self.mu, [contacts])
         lo, hi = (
             as_floats(f"cones.{name}", bound, [scalars])

@@ -162,7 +162,8 @@ class Guess:
         cutoff: float,
         rest: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
     ) -> None:
-        """Filter the positions and poses of the recording.
+        """Filter the positions, poses and rates of the recording; rates that were not recorded are
+        slopes.
 
         Args:
             subject: the model.
@@ -199,11 +200,9 @@ class Guess:
             self.qvel[:, speed + 3 : speed + 6] = body_rates(time, orientation)
             self.known[speed : speed + 6] = True
         for channel in recording.of_kind("rate"):
-            if channel.target not in axes or not np.isfinite(channel.values).any():
-                continue
-            if f'position["{channel.target}"]' not in recording.index:
+            if channel.target in axes and np.isfinite(channel.values).any():
                 speed = places.single[1, axes[channel.target]]
-                self.qvel[:, speed] = filled(time, channel.values)[:, 0]
+                self.qvel[:, speed] = smoothed(time, channel.values, cutoff)[0][:, 0]
 
     def at(self, when: float) -> tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]]:
         """Return coordinates and rates at a time [s]."""
