@@ -114,7 +114,8 @@ def rollout_adaptive(
         ValueError: an array has another shape, or a time is known and not positive and finite.
     """
     for name, time in (("duration", duration), ("min_step", min_step)):
-        if not trees.is_traced(time) and not 0 < float(time) < float("inf"):
+        number = as_floats(name, time, [])
+        if not trees.is_traced(number) and not 0 < float(number) < float("inf"):
             raise ValueError(f"{name} must be a positive time in seconds, not {time!r}")
     return _run(model, state, duration, tolerance, stepper, min_step, max_steps, force, control)
 
