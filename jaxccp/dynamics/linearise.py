@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import StepLength, Stepper
+from jaxccp.dynamics.stepper import StepLength, Stepper, step_length
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
 from jaxccp.math.array_input import Floats
@@ -40,7 +40,6 @@ class Linearisation:
     """Report of the step; ``report.solver.derivative`` says whether A and B are valid."""
 
 
-@partial(jax.jit, static_argnames=("stepper",))
 def linearise(
     model: Model,
     state: State,
@@ -67,8 +66,24 @@ def linearise(
         h: length of the step [s]; that of the stepper when None.
 
     Raises:
-        ValueError: an array has another shape, or see :func:`jaxccp.retract`.
+        ValueError: an array has another shape, ``h`` is known and not positive and finite, or see
+            :func:`jaxccp.retract`.
     """
+    if h is not None:
+        step_length(h, stepper.h, None)
+    return _linearise(model, state, control, stepper, force, h)
+
+
+@partial(jax.jit, static_argnames=("stepper",))
+def _linearise(
+    model: Model,
+    state: State,
+    control: Float[Floats, " nm"] | None,
+    stepper: SolvedStepper,
+    force: Float[Floats, "nb 6"] | None,
+    h: StepLength | None,
+) -> Linearisation:
+    """Linearise a step of a length that :func:`linearise` has checked."""
     state = checked_state(model, state)
     force, control = checked_inputs(model, force, control, state.position.dtype)
     if control is None:

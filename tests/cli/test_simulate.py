@@ -208,7 +208,7 @@ def test_numerical_trouble_is_reported_and_exits_with_1(
     field, value = {
         "finite": ("position", np.nan),
         "overflow": ("overflow", True),
-        "status": ("status", 1),
+        "status": ("status", int(Status.MAX_ITERATIONS)),
     }[trouble]
     array = np.full_like(getattr(short.recording, field), value)
     troubled = replace(short, recording=replace(short.recording, **{field: array}))

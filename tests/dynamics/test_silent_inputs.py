@@ -30,6 +30,7 @@ from jaxccp import (
     equilibrium,
     forward_kinematics,
     inverse_kinematics,
+    linearise,
     mean_acceleration,
     modes,
     rollout,
@@ -195,3 +196,11 @@ def test_settings_of_elements_that_would_do_nothing(settings: dict, message: str
     numbers = {"moduli": isotropic(1e6, 0.3)[None], "density": 1e3} | settings
     with pytest.raises(ValueError, match=message):
         box(SHAPES["shell_3423"], jnp.array([1.0, 1.0, 0.01]), (2, 2, 1), **numbers)
+
+
+@pytest.mark.parametrize("h", [-1e-2, 0.0, float("nan")])
+def test_a_linearised_step_takes_time(h: float) -> None:
+    builder = ModelBuilder()
+    builder.add_body(1.0, (0.1, 0.1, 0.1))
+    with pytest.raises(ValueError, match="h must be a positive time"):
+        linearise(*builder.build(), stepper=EulerImplicitLinearized(1e-2), h=h)

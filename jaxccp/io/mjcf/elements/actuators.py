@@ -66,8 +66,9 @@ def add_actuators(
             report.approximate(label, "acts by the activation at the start of a step, not its end")
         if _disabled(source, index):
             actuator = replace(actuator, gain=0.0, offset=0.0, stiffness=0.0, damping=0.0)
-        unused = source.unused_name("actuator", f"actuator{len(added)}")
-        builder.add_actuator(actuator, axis, source.name("actuator", index) or unused)
+        name = source.name("actuator", index)
+        name = name or source.unused_name("actuator", f"actuator{len(added)}")
+        builder.add_actuator(actuator, axis, name)
         added.append(index)
     _limit_sums(source, builder, axes, tendons)
     return np.array(added, np.int32)

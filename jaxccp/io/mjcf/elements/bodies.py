@@ -96,12 +96,11 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
     position[nodes], rotation[nodes] = 0.0, np.eye(3)
     index = 0
     for first in np.unique(top[(top > 0) & ~nodes]):
-        unused = source.unused_name("body", f"body{index + 1}")
+        name = source.name("body", first) or source.unused_name("body", f"body{index + 1}")
         parts = np.flatnonzero(top == first)
         if first in captured:
             # The mass of a fixed body has no effect, so it keeps the file's frame.
-            name, axes = source.name("body", first) or unused, rotation[first].copy()
-            origin = position[first].copy()
+            origin, axes = position[first].copy(), rotation[first].copy()
             index = builder.add_fixed(origin, to_quaternion(axes), name)
             body[parts] = index
             position[parts] = (position[parts] - origin) @ axes
@@ -117,7 +116,7 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
             axes.T @ inertia @ axes,
             centre,
             to_quaternion(axes),
-            name=source.name("body", first) or unused,
+            name=name,
         )
         body[parts] = index
         position[parts] = (position[parts] - centre) @ axes
