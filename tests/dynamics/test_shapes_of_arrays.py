@@ -157,7 +157,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         ACTUATORS + r"\(3,\)",
     ),
     "rollout_adaptive duration": (
-        lambda: jaxccp.rollout_adaptive(MODEL, STATE, ZERO(2), 1e-3, EULER),
+        lambda: jaxccp.rollout_adaptive(MODEL, STATE, jnp.zeros(2), 1e-3, EULER),
         r"duration must have shape \(\), not \(2,\)",
     ),
     "fit_capacity": (
