@@ -77,8 +77,8 @@ def arm():
 
 
 def test_a_wrench_acts_beside_controls(arm):
-    """Without torques and motions, controls drive the simulation, whether or not a wrench is
-    recorded too; and recorded rates are those of a start, in whatever order channels come."""
+    """Controls drive the simulation where no torques and motions are recorded, with a wrench or
+    without; and recorded rates are those of a start, in whatever order channels come."""
     time = np.linspace(0.0, 1.0, 101)
     level = np.sin(time)
     both = {"a": level, "b": level}

@@ -119,7 +119,7 @@ def test_builder_limits_sums():
 
 
 def test_a_limit_beyond_those_of_the_actuator_is_its_nearest_bound():
-    """As MuJoCo limits the force of the actuator first and then that of the joint."""
+    """The force of the actuator is limited first, then that of the joint, as in MuJoCo."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     body = builder.add_solid(Sphere(0.1), 1.0)
     builder.add_joint(Revolute(), 0, body, name="hinge")
