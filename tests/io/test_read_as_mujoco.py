@@ -12,7 +12,7 @@ FREE_BALL = '<body pos="2 0 1"><freejoint/><geom size=".1"/></body>'
 
 
 def test_masses_of_motion_capture_are_no_part_of_a_subtree() -> None:
-    """Sensors of subtrees with motion capture, which is fixed here, are unreadable; the file is not."""
+    """Sensors of subtrees with motion capture, which is fixed here, are named as unreadable."""
     loaded = load(
         f"""<mujoco><worldbody><body name="hand" mocap="true"><geom size=".1" mass="3"/></body>
         {FREE_BALL}</worldbody><sensor><subtreecom body="hand"/><subtreecom body="world"/>
