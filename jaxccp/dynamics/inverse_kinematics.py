@@ -195,6 +195,8 @@ class _Task:
     def ball_excess(self, state: State) -> Float[Array, ""]:
         """Return the largest angle by which a ball joint is beyond its limit [rad], at least 0."""
         first = self.model.topology.linkage.balls
+        if not len(first):
+            return jnp.zeros((), state.position.dtype)
         coordinate = joint_motion(self.model, state).coordinate
         angle = safe.norm(coordinate[first[:, None] + np.arange(3)])
         return jnp.max(angle - self.model.axes.upper[first], initial=0.0)

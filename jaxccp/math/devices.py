@@ -72,24 +72,13 @@ def chunked_vmap(
 
     @wraps(function)
     def mapped(*arguments: Any) -> _Result:
-        prefix = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arguments)
-        if len(prefix) != len(arguments):
-            raise ValueError(f"in_axes has {len(prefix)} entries for {len(arguments)} arguments")
-        none = {"is_leaf": lambda leaf: leaf is None}
-        axes = jax.tree.broadcast(prefix, arguments, **none)
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arguments)
+        if len(axes) != len(arguments):
+            raise ValueError(f"in_axes has {len(axes)} entries for {len(arguments)} arguments")
         wrong = {axis for axis in jax.tree.leaves(axes) if axis != 0}
         if wrong:
             raise ValueError(f"in_axes may have 0 and None, not {sorted(wrong)}")
-
-        def pick(batched: bool) -> tuple:
-            return jax.tree.map(
-                lambda leaf, axis: leaf if (axis == 0) == batched else None,
-                arguments,
-                axes,
-                **none,
-            )
-
-        batch = pick(True)
+        batch, shared = split_batch(arguments, axes)
         lengths = {jnp.shape(leaf)[:1] for leaf in jax.tree.leaves(batch)}
         if len(lengths) != 1 or not max(lengths, default=()) or (0,) in lengths:
             raise ValueError(
@@ -100,9 +89,29 @@ def chunked_vmap(
         def run(batch: tuple, shared: tuple) -> _Result:
             return function(*trees.merged(batch, shared))
 
-        return spread(run, batch, pick(False), lengths.pop()[0])
+        return spread(run, batch, shared, lengths.pop()[0])
 
     return mapped
+
+
+def split_batch(arguments: _Tree, axes: PyTree[int | None]) -> tuple[_Tree, _Tree]:
+    """Split arguments into arrays that have a batch axis and shared ones, with None in place of the
+    other kind (:func:`jaxccp.math.trees.merged` joins them again).
+
+    Args:
+        arguments: a pytree of arrays.
+        axes: 0 for arrays with a leading batch axis and None for shared ones: a prefix of the
+            arguments' pytree.
+    """
+    none = {"is_leaf": lambda leaf: leaf is None}
+    axes = jax.tree.broadcast(axes, arguments, **none)
+
+    def pick(batched: bool) -> _Tree:
+        return jax.tree.map(
+            lambda leaf, axis: leaf if (axis == 0) == batched else None, arguments, axes, **none
+        )
+
+    return pick(True), pick(False)
 
 
 def spread(

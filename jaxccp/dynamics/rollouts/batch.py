@@ -14,7 +14,7 @@ from jaxccp.dynamics.step_report import raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
 from jaxccp.math import trees
 from jaxccp.math.array_input import Floats
-from jaxccp.math.devices import devices, put_on_devices, spread
+from jaxccp.math.devices import devices, put_on_devices, split_batch, spread
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -122,25 +122,16 @@ def _split_batched(
 ) -> tuple[_Arguments, _Arguments]:
     """Split the arguments into arrays that have a batch axis and shared ones, with None in place of
     the other kind."""
-    model, state, inputs = arguments
-    axes = jax.tree.broadcast(model_axes, model, is_leaf=lambda axis: axis is None)
-    if any(axis != 0 for axis in jax.tree.leaves(axes)):
-        raise ValueError(f"model_axes may have 0 and None, not {set(jax.tree.leaves(axes))}")
-
-    def pick(batched: bool) -> _Arguments:
-        def of(tree: Any, is_batched: bool) -> Any:
-            return tree if is_batched == batched else jax.tree.map(lambda _: None, tree)
-
-        return (
-            jax.tree.map(lambda leaf, axis: leaf if (axis == 0) == batched else None, model, axes),
-            of(state, _state(state).time.ndim == 1),
-            tuple(
-                of(array, array is not None and array.ndim == rank)
-                for array, rank in zip(inputs, (4, 3), strict=True)
-            ),
-        )
-
-    return pick(True), pick(False)
+    _, state, inputs = arguments
+    wrong = {axis for axis in jax.tree.leaves(model_axes) if axis != 0}
+    if wrong:
+        raise ValueError(f"model_axes may have 0 and None, not {wrong}")
+    of_state = 0 if _state(state).time.ndim == 1 else None
+    of_inputs = tuple(
+        0 if array is not None and array.ndim == rank else None
+        for array, rank in zip(inputs, (4, 3), strict=True)
+    )
+    return split_batch(arguments, (model_axes, of_state, of_inputs))
 
 
 def _size(batched: _Arguments) -> int:
