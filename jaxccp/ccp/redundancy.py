@@ -23,10 +23,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.ccp.newton_step import newton_step
 from jaxccp.ccp.operators.regularised import RegularisedDelassus
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Task
-from jaxccp.ccp.solvers.gradient_newton import GradientNewton, newton_step
+from jaxccp.ccp.solvers.gradient_newton import GradientNewton
 from jaxccp.math import safe
 from jaxccp.math.batching import when
 

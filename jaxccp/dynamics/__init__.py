@@ -8,8 +8,8 @@ from jaxccp.dynamics.descriptor.descriptor import Descriptor
 from jaxccp.dynamics.descriptor.mass_matrix import BodyMassMatrix, FactoredMassMatrix, MassMatrix
 from jaxccp.dynamics.descriptor.matrices import Coo, Matrices, matrices
 from jaxccp.dynamics.inertia import energy, momentum
-from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, mass_matrix, site_jacobian
-from jaxccp.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
+from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, mass_matrix, site_jacobian
+from jaxccp.dynamics.inverse.inverse_kinematics import InverseKinematics, inverse_kinematics
 from jaxccp.dynamics.linearise import Linearisation, linearise
 from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.rollouts.adaptive import AdaptiveReport, AdaptiveStatus, rollout_adaptive

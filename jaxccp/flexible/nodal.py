@@ -91,8 +91,7 @@ class NodalFamily(Family):
         return jnp.sum(integrals.dissipations(self._points, self._of_elements(q), rate))
 
     def inverted(self, q: Float[Array, " nv"]) -> Bool[Array, " e"]:
-        """Return a mask of the elements with a point whose volume is not positive, or not a
-        number."""
+        """Return a mask of the elements with a point whose volume is not positive, or is NaN."""
         return ~(integrals.smallest_ratios(self._points, self._of_elements(q)) > 0)
 
     def force(self, q: Float[Array, " nv"], gravity: Float[Array, "3"]) -> Float[Array, " nv"]:
@@ -115,7 +114,7 @@ class NodalFamily(Family):
 
     def inertia(self) -> Float[Array, "nv nv"]:
         """Return the mass matrix M."""
-        return self._assembled(self._mass_blocks(self._masses))
+        return self._assembled(self._mass_blocks)
 
     def apply_mass(self, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Return the generalised momenta M v."""
@@ -156,7 +155,7 @@ class NodalFamily(Family):
     def _rooted(self, q: Float[Array, " nv"], h: Array | float) -> tuple[BandRoot, Bool[Array, ""]]:
         """Return the root of M̂⁻¹, and whether it uses the convex stiffness."""
         if _is_zero(h):
-            return self.factorise(self._mass_blocks(self._masses)), jnp.asarray(False)
+            return self.factorise(self._mass_blocks), jnp.asarray(False)
         return _checked_root(self, q, jnp.asarray(h, q.dtype))
 
     def implicit(
@@ -183,11 +182,10 @@ class NodalFamily(Family):
             which: name of the law's method that gives the stiffness: "stiffness" or "convex".
         """
         if _is_zero(h):
-            return self._mass_blocks(self._masses)
-        points = self._points
-        y = integrals.gradients(points, self._of_elements(q))
-        density = h * h * points.law.at(y, which) + h * points.law.at(y, "viscosity")
-        return self._mass_blocks(self._masses) + integrals.quadratic(points, density)
+            return self._mass_blocks
+        y, law = integrals.gradients(self._points, self._of_elements(q)), self._points.law
+        density = h * h * law.at(y, which) + h * law.at(y, "viscosity")
+        return self._mass_blocks + integrals.quadratic(self._points, density)
 
     def momentum(
         self,
@@ -227,9 +225,9 @@ class NodalFamily(Family):
         full = jnp.zeros(self.position.shape, parts.dtype).at[self.layout.rows].add(parts)
         return full.reshape(-1)[self.layout.free]
 
-    @staticmethod
-    def _mass_blocks(mass: Float[Array, "e k k"]) -> Float[Array, "e k 3 k 3"]:
-        return jnp.einsum("ekl,cd->ekcld", mass, jnp.eye(3, dtype=mass.dtype))
+    @property
+    def _mass_blocks(self) -> Float[Array, "e k 3 k 3"]:
+        return jnp.einsum("ekl,cd->ekcld", self._masses, jnp.eye(3, dtype=self._masses.dtype))
 
     def _assembled(self, parts: Float[Array, "e k 3 k 3"]) -> Float[Array, "nv nv"]:
         """Return the sum of the elements' matrices, for the components that are not fixed."""

@@ -12,6 +12,7 @@ from jax.typing import DTypeLike
 
 from jaxccp.ccp import Band, BlockSparseDelassus, Cones, Problem
 from jaxccp.io.arrays import Arrays
+from jaxccp.io.compressed_rows import read_csr
 from jaxccp.io.named import NamedProblem, make_named_problem
 
 
@@ -30,7 +31,7 @@ def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     mu = arrays.not_negative("mu", None)
     contacts = len(mu)
     rows = 3 * contacts
-    shape, row, column, data = arrays.csr("W")
+    shape, row, column, data = read_csr(arrays, "W")
     if shape != (rows, rows):
         raise arrays.fault(
             "W_shape", f"is {shape}", f"{contacts} contacts (mu) need ({rows}, {rows})"

@@ -3,6 +3,7 @@
 import numpy as np
 
 from jaxccp.io.arrays import Arrays
+from jaxccp.io.compressed_rows import read_csr
 
 
 def paired_rows(
@@ -26,7 +27,7 @@ def paired_rows(
     Raises:
         InputError: the matrix has another size, or a contact acts on more than two bodies.
     """
-    shape, row, column, data = arrays.csr(prefix)
+    shape, row, column, data = read_csr(arrays, prefix)
     if shape != (len(order), 6 * bodies):
         raise arrays.fault(
             f"{prefix}_shape",

@@ -20,6 +20,7 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus, Delassus, Problem
 from jaxccp.ccp.cones import SECTIONS, ConeType
 from jaxccp.io.arrays import Arrays
+from jaxccp.io.compressed_rows import read_csr
 from jaxccp.io.named import NamedProblem, make_named_problem
 from jaxccp.io.row_bodies import paired_rows
 
@@ -101,7 +102,7 @@ def friction_of(arrays: Arrays) -> ConeType:
 def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the diagonal blocks of H (nb, 6, 6) and None; if H has other blocks, an empty array of
     blocks and H."""
-    shape, row, column, data = arrays.csr("H")
+    shape, row, column, data = read_csr(arrays, "H")
     if shape != (6 * nb, 6 * nb):
         raise arrays.fault("H_shape", f"is {shape}", f"f needs ({6 * nb}, {6 * nb})")
     row, column, data = row[data != 0], column[data != 0], data[data != 0]

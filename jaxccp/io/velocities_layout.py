@@ -14,6 +14,7 @@ from jax.typing import DTypeLike
 
 from jaxccp.ccp import Cones, Problem, WhitenedDelassus
 from jaxccp.io.arrays import Arrays
+from jaxccp.io.compressed_rows import read_csr
 from jaxccp.io.named import NamedProblem, make_named_problem
 from jaxccp.io.system_layout import friction_of, lower_factor
 
@@ -48,7 +49,7 @@ def read_velocities(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
 
 
 def _dense(arrays: Arrays, name: str, expected: tuple[int, int]) -> np.ndarray:
-    shape, row, column, data = arrays.csr(name)
+    shape, row, column, data = read_csr(arrays, name)
     if shape != expected:
         raise arrays.fault(f"{name}_shape", f"is {shape}", f"f, lo and mu need {expected}")
     dense = np.zeros(shape)

@@ -9,7 +9,7 @@ from jax import lax
 from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.inverse_dynamics import mass_matrix
+from jaxccp.dynamics.inverse.inverse_dynamics import mass_matrix
 from jaxccp.dynamics.statics import constraints, forces
 from jaxccp.math.eigen import eigen
 from jaxccp.math.saddle import Saddle

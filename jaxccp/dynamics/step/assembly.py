@@ -61,20 +61,19 @@ def assemble_system(
             given length beside trees, those of all joints if the mass matrix is block diagonal.
 
     Returns:
-        The problem, and the motion of joints and tendons; None for a model without them whose mass
-        matrix is block diagonal.
+        The problem, and the motion of joints and tendons; None for free bodies alone.
 
     Raises:
         ValueError: there is a resistance, and the mass matrix of the model is block diagonal.
     """
-    topology, dtype = model.topology, state.position.dtype
+    topology = model.topology
     if topology.block_diagonal_mass and resistance is not None:
         raise ValueError(
             "steps that are implicit in smooth contacts couple all bodies, but the model has a "
             "block-diagonal mass matrix: give the stepper the model as it was built"
         )
     if control is None:
-        control = jnp.zeros(len(topology.linkage.actuators), dtype)
+        control = jnp.zeros(len(topology.linkage.actuators), state.position.dtype)
     if topology.block_diagonal_mass:
         blocks = _free_bodies(model, state, h, force, control, eliminate)
     else:

@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.case import Mechanism
+from jaxccp.identify.excitation.assessment import result_of
 from jaxccp.identify.excitation.design import Design
 from jaxccp.identify.excitation.limits import Limits, joint_limits
 from jaxccp.identify.excitation.program import Frame, Program
-from jaxccp.identify.excitation.result import Excitation, result_of
+from jaxccp.identify.excitation.result import Excitation
 from jaxccp.identify.excitation.search import Search
 from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import Parameter

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.inverse_dynamics import mass_matrix
+from jaxccp.dynamics.inverse.inverse_dynamics import mass_matrix
 from jaxccp.identify.impacts.laws import ImpactContact, impact_law
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation

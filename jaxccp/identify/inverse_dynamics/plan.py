@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, sliding_friction
+from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.inverse_dynamics.drives import without_actuators
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation

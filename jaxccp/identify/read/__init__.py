@@ -9,7 +9,8 @@ from pathlib import Path
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.check import check_names
 from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, tosses, trajectory
-from jaxccp.identify.read.reading import TIME, Meaning, Reading, Table, recordings_of
+from jaxccp.identify.read.reading import TIME, Meaning, Reading, Table
+from jaxccp.identify.read.table_recordings import recordings_of
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from jaxccp.dynamics.inverse_dynamics import mass_matrix
+from jaxccp.dynamics.inverse.inverse_dynamics import mass_matrix
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model

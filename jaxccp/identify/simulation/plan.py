@@ -63,8 +63,7 @@ class SimulationPlan:
         return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
 
     def coarser(self) -> "tuple[SimulationPlan, ...]":
-        """Return the plans of the shorter simulations and longer steps, in the order in which they
-        are fitted.
+        """Return the plans of the shorter simulations and longer steps, in the order of their fits.
 
         If the simulations start at the same times in steps of the same length, they are copies with
         fewer samples, which use the same compiled program.
@@ -81,8 +80,7 @@ class SimulationPlan:
         return tuple(reversed(plans))
 
     def driven(self, subject: Subject) -> Subject:
-        """Return a subject with drives of recorded torques and motions, and sites of recorded
-        frames."""
+        """Return a subject with drives of recorded torques and motions, and recorded frames."""
         torques = tuple(self._target(name) for name in self.roles.torques)
         motions = tuple(self._target(name) for name in self.roles.motions)
         subject, _ = with_frames(self.settings.simulated(subject), self._frames)

@@ -1,0 +1,145 @@
+"""Targets of a mechanism's pose: their errors, and damped least-squares steps towards them."""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inverse.inverse_dynamics import site_jacobian
+from jaxccp.dynamics.tangent import retract
+from jaxccp.math import quaternion, safe
+from jaxccp.model.kinematics.joint_motion import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+PASSES = 2
+"""Number of times that a step is computed again without the axes that it would take across a limit.
+"""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class PoseTargets:
+    """Targets of a mechanism's pose."""
+
+    model: Model
+    sites: dict[str, Float[Array, " 3"] | Float[Array, " 7"]]
+    axes: dict[int, float | Float[Array, ""]]
+    free: tuple[bool, ...] = field(metadata={"static": True})
+    """Mask of the velocities that may be other than zero [nv]."""
+
+    def errors(self, state: State) -> Float[Array, " e"]:
+        """Return the remaining error of each target [m, rad], rotations as vectors in world
+        axes."""
+        model, parts = self.model, []
+        for name, target in self.sites.items():
+            if name in model.sites.names:
+                place = model.sites.index(name)
+                position, orientation = (part[place] for part in model.sites.poses(state))
+            else:
+                body = model.topology.body(name)
+                position, orientation = state.position[body], state.quaternion[body]
+            parts.append(target[:3] - position)
+            if len(target) == 7:
+                rotation = quaternion.multiply(
+                    quaternion.normalize(target[3:]), quaternion.conjugate(orientation)
+                )
+                parts.append(quaternion.log(rotation))
+        if self.axes:
+            coordinate = joint_motion(model, state).coordinate[np.array([*self.axes])]
+            parts.append(jnp.stack([*map(jnp.asarray, self.axes.values())]) - coordinate)
+        return jnp.concatenate(parts)
+
+    def jacobian(self, state: State) -> Float[Array, "e nv"]:
+        """Return the Jacobian of the targets' coordinates with respect to the velocities, zero in
+        the columns of velocities that are not ``free``."""
+        parts = [
+            site_jacobian(self.model, state, name)[: 3 if len(target) == 3 else 6]
+            for name, target in self.sites.items()
+        ]
+        dofs = self.model.topology.dofs
+        columns = [
+            dofs.first_axis + int(np.flatnonzero(dofs.axes == axis)[0]) for axis in self.axes
+        ]
+        parts.append(jnp.eye(len(self.free), dtype=state.position.dtype)[np.array(columns, int)])
+        return jnp.concatenate(parts) * jnp.array(self.free)
+
+    def room(self, state: State) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
+        """Return how far each velocity's coordinate can move down (≤ 0) and up (≥ 0) to its limits
+        [m, rad]."""
+        dofs, linkage = self.model.topology.dofs, self.model.topology.linkage
+        low = jnp.full(len(self.free), -jnp.inf, state.position.dtype)
+        high = -low
+        if not len(linkage.axes):
+            return low, high
+        coordinate = joint_motion(self.model, state).coordinate
+
+        def places(limited: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            axes = np.intersect1d(limited[limited < len(linkage.axes)], dofs.axes)
+            return axes, dofs.first_axis + np.searchsorted(dofs.axes, axes)
+
+        axes, columns = places(linkage.lower)
+        back = self.model.axes.lower[axes] - coordinate[axes]
+        low = low.at[columns].set(jnp.minimum(back, 0.0))
+        axes, columns = places(linkage.upper)
+        forth = self.model.axes.upper[axes] - coordinate[axes]
+        high = high.at[columns].set(jnp.maximum(forth, 0.0))
+        return low, high
+
+    def ball_excess(self, state: State) -> Float[Array, ""]:
+        """Return the largest angle by which a ball joint is beyond its limit [rad], at least 0."""
+        first = self.model.topology.linkage.balls
+        if not len(first):
+            return jnp.zeros((), state.position.dtype)
+        coordinate = joint_motion(self.model, state).coordinate
+        angle = safe.norm(coordinate[first[:, None] + np.arange(3)])
+        return jnp.max(angle - self.model.axes.upper[first], initial=0.0)
+
+    def step(self, state: State, damping: Array | float) -> Float[Array, " nv"]:
+        """Return the damped step from a state.
+
+        Args:
+            state: a pose.
+            damping: relative to the largest diagonal entry of the step's matrix.
+        """
+        error, jacobian = self.errors(state), self.jacobian(state)
+        low, high = self.room(state)
+        step = _damped(jacobian, error, damping)
+        for _ in range(PASSES):
+            across = (step < low) | (step > high)
+            set_back = jnp.where(across, jnp.clip(step, low, high), 0.0)
+            inside = jacobian * ~across
+            step = set_back + _damped(inside, error - jacobian @ set_back, damping) * ~across
+        return jnp.clip(step, low, high)
+
+    def displaced(self, state: State, displacement: Float[Array, " nv"]) -> State:
+        """Return the state with its pose displaced and its generalised velocities unchanged.
+
+        Args:
+            state: a pose.
+            displacement: displacement in tangent coordinates [m, rad].
+        """
+        rest = jnp.zeros(
+            len(displacement) + (0 if state.activation is None else len(state.activation))
+        )
+        return retract(
+            self.model, state, jnp.concatenate([displacement, rest.astype(displacement.dtype)])
+        )
+
+
+def _damped(
+    jacobian: Float[Array, "e nv"], error: Float[Array, " e"], damping: Array | float
+) -> Float[Array, " nv"]:
+    """Return the least-squares solution with a penalty on its length.
+
+    Args:
+        jacobian: Jacobian of the targets' coordinates.
+        error: error that the step is to remove.
+        damping: relative to the largest diagonal entry of J Jᵀ.
+    """
+    square = jacobian @ jacobian.T
+    scale = jnp.maximum(jnp.max(jnp.diagonal(square)), jnp.finfo(error.dtype).tiny)
+    damped = square + damping * scale * jnp.eye(len(error), dtype=error.dtype)
+    return jacobian.T @ jnp.linalg.solve(damped, error)
