@@ -155,3 +155,22 @@ def test_recordings_that_lack_a_torque_are_refused(motion) -> None:
     for order in (logs, logs[::-1]):
         with pytest.raises(ValueError, match=r"differ in torque\[.knee.\]"):
             Problem(jaxccp.load(XML), order, ["axes[*].damping"], InverseDynamics())
+
+
+def test_each_recording_has_its_own_noise(motion) -> None:
+    """A noisy recording does not count as much as a precise one."""
+    arm, levels = jaxccp.load(XML), {"precise": 0.01, "noisy": 0.5}
+    logs = [
+        recording(
+            motion["time"],
+            name,
+            noise={"torque": level},
+            position=by_joint(motion["q"]),
+            torque=by_joint(motion["torque"]),
+        )
+        for name, level in levels.items()
+    ]
+    batch = InverseDynamics(cutoff=20.0).plan(subject_of(arm, logs), logs).batch
+    weight = np.asarray(batch.segments.weight)[:, 0]
+    precise, noisy = (weight[batch.recording == number].max(axis=0) for number in (0, 1))
+    np.testing.assert_allclose(precise / noisy, levels["noisy"] / levels["precise"])

@@ -231,15 +231,17 @@ class InversePlan:
             control, recorded = series(values), np.concatenate([recorded, values], axis=1)
         good &= _near_samples(time, recorded, 0.5 / settings.cutoff)[selected, None]
         moving = np.abs(position[:, self.compared, 1]) > settings.moving
-        weight = np.where(good & moving, 1.0 / self._deviation(torque, good), 0.0)
+        weight = np.where(good & moving, 1.0 / self._deviation(recording, torque, good), 0.0)
         parts = (position, torque, control, weight, time[selected])
         return Samples(*(jnp.asarray(part[:, None]) for part in parts))
 
-    def _deviation(self, torque: np.ndarray, good: np.ndarray) -> Float[np.ndarray, " o"]:
-        """Return the initial estimate of the torques' standard deviations [N, N m]."""
+    def _deviation(
+        self, recording: Recording, torque: np.ndarray, good: np.ndarray
+    ) -> Float[np.ndarray, " o"]:
+        """Return the initial estimate of the standard deviations of a recording's torques [N, N m]."""
         if not self.torques:
             return np.full(len(self.compared), 1e-3)
-        stated = [self.recordings[0][name].noise for name in self.torques]
+        stated = [recording[name].noise for name in self.torques]
         spread = [
             1e-2 * max(float(np.std(column[fine])), 1e-6) if fine.any() else 1.0
             for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)
