@@ -100,8 +100,9 @@ class Stage:
         # About the part of the ground that the camera sees.
         extent = 3.0 * max(wide, self.reach)
         rim = np.array([[x, y, 0.0] for x in (-extent, extent) for y in (-extent, extent)])
-        draw_planes(axes, self.model, centre + rim, self.camera)
-        draw_solids(axes, self.model, position, quaternion, self._colours, self.camera, zorder=2)
+        pose = position, quaternion
+        draw_planes(axes, self.model, *pose, centre + rim, self.camera)
+        draw_solids(axes, self.model, *pose, self._colours, self.camera, zorder=2)
         x, y, _ = self.camera.project(centre)
         axes.set(xlim=(x - wide, x + wide), ylim=(y - self.reach, y + self.reach))
         axes.set_axis_off()

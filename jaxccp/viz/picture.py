@@ -72,7 +72,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
         alpha = 1.0 if rank == len(instants) else 0.15 + 0.4 * rank / len(instants)
         pose = position[i], quaternion[i]
         points.append(draw_solids(axes, model, *pose, tints, camera, alpha=alpha, zorder=3 + rank))
-    pitch = draw_planes(axes, model, np.concatenate(points), camera)
+    pose = position[0], quaternion[0]
+    pitch = draw_planes(axes, model, *pose, np.concatenate(points), camera)
     axes.set_aspect("equal")
     axes.autoscale_view()
     axes.set_axis_off()

@@ -123,13 +123,20 @@ def draw_paths(
 
 
 def draw_planes(
-    axes: Axes, model: Model, points: Float[np.ndarray, "k 3"], camera: Camera
+    axes: Axes,
+    model: Model,
+    position: Float[np.ndarray, "nb 3"],
+    quaternion: Float[np.ndarray, "nb 4"],
+    points: Float[np.ndarray, "k 3"],
+    camera: Camera,
 ) -> float | None:
-    """Draw a patch with a grid of each plane, around some points.
+    """Draw a patch with a grid of each plane, around some points, at one pose of the model.
 
     Args:
         axes: axes to draw on.
         model: the model, with its planes.
+        position: centres of mass of its bodies [m].
+        quaternion: orientations of its bodies.
         points: points that the patches must contain [m].
         camera: direction of view.
 
@@ -139,7 +146,10 @@ def draw_planes(
     pitch = None
     shapes = model.shapes
     for i in (i for i, kind in enumerate(model.topology.shapes) if kind == "plane"):
-        frame, origin = rotation(np.asarray(shapes.quaternion[i])), np.asarray(shapes.position[i])
+        body = int(model.topology.shape_body[i])
+        turn = rotation(quaternion[body])
+        frame = turn @ rotation(np.asarray(shapes.quaternion[i]))
+        origin = turn @ np.asarray(shapes.position[i]) + position[body]
         local = (points - origin) @ frame[:, :2]
         low, high = local.min(axis=0), local.max(axis=0)
         pitch = _round_length(np.max(high - low) / 12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from jaxccp.model import Model, Sphere
+from jaxccp.model import Model, Plane, Sphere
 from jaxccp.scene import ModelBuilder
 from jaxccp.viz import Stage, write_film
 from jaxccp.viz.palette import PALETTE
@@ -56,6 +56,39 @@ def test_the_camera_goes_along() -> None:
         pixels = coloured(still.frame(p, q))
         assert len(pixels) > 20 and pixels.min() > 0
         assert pixels[:, 0].max() < 359 and pixels[:, 1].max() < 479
+
+
+QUARTER = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
+"""Orientation by a quarter turn about y: z points along x."""
+
+
+def view_of_a_plane(shape: dict, body: dict, raised: float = 0.0) -> np.ndarray:
+    """Return a frame of a plane on a fixed body.
+
+    Args:
+        shape: pose of the plane on the body.
+        body: pose of the body.
+        raised: height by which the body is moved after the model is built [m].
+    """
+    builder = ModelBuilder()
+    builder.add_shape(builder.add_fixed(**body), Plane(), **shape)
+    model, state = jax.device_get(builder.build())
+    position = state.position + np.array([[0, 0, 0], [0, 0, raised]])
+    return Stage(model, np.array([0, 0, 1.0]), 0.5).frame(position, state.quaternion)
+
+
+def test_a_plane_is_where_its_body_is() -> None:
+    """A plane is drawn at the place in the world that its pose on the body and the body's give, of
+    a body that is moved later too."""
+    above, upright = {"position": (0, 0, 1.0)}, {"quaternion": QUARTER}
+    level = view_of_a_plane(above, {})
+    np.testing.assert_array_equal(view_of_a_plane({}, above), level)
+    np.testing.assert_array_equal(view_of_a_plane({}, {}, raised=1.0), level)
+    assert (view_of_a_plane({}, {}) != level).any()
+    # The turned body's x axis points down.
+    wall = view_of_a_plane({"position": (-1.0, 0, 0)}, upright)
+    np.testing.assert_array_equal(wall, view_of_a_plane(above | upright, {}))
+    assert (wall != level).any()
 
 
 def test_a_gif_plays_the_motion(tmp_path: Path) -> None:
