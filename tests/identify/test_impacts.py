@@ -256,6 +256,31 @@ def test_residual_is_the_relative_error_in_the_norm_of_kinetic_energy(problem):
     np.testing.assert_allclose(np.linalg.norm(residual) * 0.01, error, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (0.2, 1.0), (0.0, 1.1), (-0.1, 0.9)])
+def test_rates_before_and_after_have_one_calibration(offset, scale):
+    """A vertical fall of the ellipse in a symmetric pose separates at e times the approach, of
+    which a calibrated sensor records scale · rate + offset."""
+    e, approach = 0.5, -1.0
+    still = {name: np.zeros(2) for name in AXES}
+    fall = scale * np.array([approach, -e * approach]) + offset
+    position, rate = {**still, "y": np.full(2, SEMI_AXES[1])}, {**still, "y": fall}
+    log = recording(np.array([0.0, 0.004]), position=position, rate=rate)
+    parameters = [
+        Parameter("shapes[*].restitution", e, 0.0, 1.0, shared=True),
+        Parameter('channels["rate["y"]"].offset', offset),
+        Parameter('channels["rate["y"]"].scale', scale),
+    ]
+    problem = Problem(jaxccp.load(RIG), [log], parameters, Impacts("newton"))
+    plan = problem.plans[0]
+    subject = problem.subject(problem.column("initial"))
+    pair = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.array([0])))
+    residual, _ = plan.residual(subject, pair, jnp.zeros(0))
+    np.testing.assert_allclose(residual, 0.0, atol=1e-9)
+    _, measured, predicted, _ = plan.curves(subject, pair, jnp.zeros(0))
+    np.testing.assert_allclose(predicted, measured, atol=1e-9)
+    np.testing.assert_allclose(measured[0, 1], fall[1])
+
+
 def test_components_of_one_error_share_its_spread(problem):
     evaluator = problem.objective.evaluators[0]
     initial_weight = evaluator.weight

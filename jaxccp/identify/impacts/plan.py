@@ -92,7 +92,7 @@ class ImpactPlan:
         self.batch = Batch.without_starts(pairs, np.arange(len(samples)))
 
     def predict(self, subject: Subject, pair: ImpactPairs) -> Float[Array, " k"]:
-        """Return the rates of the recorded axes after an impact [m/s, rad/s].
+        """Return the rates that would be recorded after an impact [m/s, rad/s].
 
         Args:
             subject: the model with the parameters' values.
@@ -105,7 +105,9 @@ class ImpactPlan:
         further = {name: jnp.asarray(value, rate.dtype) for name, value in further.items()}
         contact = ImpactContact(rows[:2] @ response, velocity, numbers[0], numbers[1], further)
         impulse = self.law.impulse(contact)
-        return (rate + response @ impulse)[self._rates]
+        channels, slots = subject.channels, self._slots(subject, self.columns)
+        after = (rate + response @ impulse)[self._rates]
+        return channels.scale[slots] * after + channels.offset[slots]
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:
@@ -139,12 +141,15 @@ class ImpactPlan:
         error = self.predict(subject, segment) - segment.after
         return (segment.norm @ error)[None] / self.settings.noise, change
 
+    def _slots(self, subject: Subject, names: Sequence[str]) -> np.ndarray:
+        """Return the places of channels in the calibration."""
+        return np.array([subject.channels.names.index(name) for name in names])
+
     def _contact(self, subject: Subject, pair: ImpactPairs):
         """Return the rates before, the mass matrix in their coordinates, the rows of the contact
         on them (normal, tangent, out of plane), and (restitution, friction, gap)."""
         model, layout, channels = subject.model, subject.layout, subject.channels
-        slots = np.array([channels.names.index(name) for name in self._positions])
-        rates = np.array([channels.names.index(name) for name in self.columns])
+        slots, rates = (self._slots(subject, names) for names in (self._positions, self.columns))
         rest, _ = layout.coordinates(model, subject.state)
         true = (pair.position - channels.offset[slots]) / channels.scale[slots]
         qpos = rest.at[self._coordinates].set(true)
