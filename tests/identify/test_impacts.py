@@ -12,6 +12,7 @@ import jaxccp
 from jaxccp.identify import Impacts, Method, Parameter, Problem, law_number, recording
 from jaxccp.identify.impacts import laws
 from jaxccp.identify.impacts.laws import LAWS, ImpactContact, impact_law
+from jaxccp.identify.impacts.plan import ImpactPlan
 
 AXES = "x", "y", "theta"
 SEMI_AXES = np.array([0.035, 0.025])
@@ -272,6 +273,7 @@ def test_rates_before_and_after_have_one_calibration(offset, scale):
     ]
     problem = Problem(jaxccp.load(RIG), [log], parameters, Impacts("newton"))
     plan = problem.plans[0]
+    assert isinstance(plan, ImpactPlan)
     subject = problem.subject(problem.column("initial"))
     pair = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.array([0])))
     residual, _ = plan.residual(subject, pair, jnp.zeros(0))
