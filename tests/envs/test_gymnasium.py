@@ -110,6 +110,13 @@ def test_settings_go_through() -> None:
         gymnasium.make_vec(identifier("cartpole"), num_envs=1, start_nose=0.5)
 
 
+@pytest.mark.parametrize("make_", [gymnasium.make, gymnasium.make_vec])
+def test_the_length_of_episodes_has_one_name(make_: Any) -> None:
+    """Gymnasium gives the registered limit whatever the task's is, so the latter is refused."""
+    with pytest.raises(ValueError, match="give max_episode_steps"):
+        make_(identifier("cartpole"), episode_steps=50)
+
+
 def test_frames(vector: Any) -> None:
     """Frames of each copy are rendered as gymnasium asks for them, and follow what moves."""
     assert vector.render() is None

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from jaxccp import envs
+from tests.envs.counter import Counter
 
 
 @pytest.fixture
@@ -112,6 +113,30 @@ def test_gymnax(single: None) -> None:
         assert not terminated and truncated == (count == 3)
         fresh = np.abs(obs - expected.obs).max() > 0.01
         assert fresh == (count == 3) and state.time == count % 3
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5])
+def test_gymnax_counts_episodes_in_whole_steps(steps: Any) -> None:
+    gymnax_1()
+    from jaxccp.envs.adapters.gymnax import GymnaxEnv
+
+    with pytest.raises(ValueError, match="episode_steps must be a whole number of at least 1"):
+        GymnaxEnv("cartpole", episode_steps=steps)
+
+
+def test_what_brax_cannot_do_is_refused() -> None:
+    """Brax limits episodes itself, and its actions are scaled to a range that must exist."""
+    pytest.importorskip("brax.envs.base")
+    from jaxccp.envs.adapters.brax import BraxEnv
+
+    with pytest.raises(ValueError, match="give episode_length"):
+        BraxEnv("cartpole", episode_steps=50)
+
+    class Unbounded(Counter):
+        action_spec = envs.Spec(np.array([-1, -1, -np.inf]), np.array([1, np.inf, np.inf]))
+
+    with pytest.raises(ValueError, match=r"entries \[1, 2\] of the action have no range"):
+        BraxEnv(Unbounded())
 
 
 def test_what_begins_anew_by_itself_is_refused() -> None:

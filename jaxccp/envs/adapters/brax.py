@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 from brax.envs.base import Env as BaseEnv
 from brax.envs.base import State
 from jaxtyping import Array, Float, PyTree
 
 from jaxccp.envs.actions import as_action
-from jaxccp.envs.adapters.endless import endless
+from jaxccp.envs.adapters.endless import endless, refuse_episode_steps
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.randomisation import Randomise, randomised
 from jaxccp.model.model import Model
@@ -34,12 +35,21 @@ class BraxEnv(BaseEnv):
 
         Args:
             env: environment without ``AutoReset``, or the name of one.
-            settings: settings of its task, where ``env`` is a name.
+            settings: settings of its task, other than ``episode_steps``, where ``env`` is a name.
 
         Raises:
-            ValueError: see :func:`jaxccp.envs.make`; or the environment resets itself.
+            ValueError: see :func:`jaxccp.envs.make`; the environment resets itself; or an action of
+                it has no range.
         """
+        refuse_episode_steps(settings, "episode_length to brax's trainer or wrapper")
         self.env = endless(env, settings, "brax")
+        spec = self.env.action_spec
+        unbounded = np.flatnonzero(~(np.isfinite(spec.low) & np.isfinite(spec.high))).tolist()
+        if unbounded:
+            raise ValueError(
+                f"entries {unbounded} of the action have no range to which brax's, from −1 to "
+                "1, could be scaled: give their actuators one (ctrlrange in MJCF)"
+            )
 
     @property
     def sys(self) -> Model:

@@ -26,3 +26,17 @@ def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
             f"episodes are {package}'s here: give an environment of make(…, auto_reset=False)"
         )
     return made
+
+
+def refuse_episode_steps(settings: dict[str, Any], limit: str) -> None:
+    """Check the settings of a task whose episodes another package limits.
+
+    Args:
+        settings: settings of the task.
+        limit: what that package calls the number of steps of an episode, for the message.
+
+    Raises:
+        ValueError: ``episode_steps`` is among them, which would have no effect.
+    """
+    if "episode_steps" in settings:
+        raise ValueError(f"episode_steps has no effect here: give {limit}")

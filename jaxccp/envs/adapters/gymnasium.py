@@ -10,6 +10,7 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from jaxccp.envs.adapters.endless import refuse_episode_steps
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.make import make
 from jaxccp.envs.render import Renderer
@@ -18,6 +19,8 @@ from jaxccp.math.devices import chunked_vmap
 
 Info = dict[str, Any]
 MODES = ["rgb_array"]
+LIMIT = "max_episode_steps"
+"""Gymnasium's name for the number of steps of an episode."""
 
 
 @jax.jit
@@ -62,8 +65,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             num_envs: number of copies.
             max_episode_steps: number of actions of an episode; None: that of the task.
             render_mode: ``"rgb_array"`` or None.
-            settings: settings of the task.
+            settings: settings of the task, other than ``episode_steps``.
+
+        Raises:
+            ValueError: see :func:`jaxccp.envs.make`; or ``episode_steps`` is among the settings.
         """
+        refuse_episode_steps(settings, LIMIT)
         if max_episode_steps is not None:
             settings["episode_steps"] = max_episode_steps
         self.env, self.num_envs = make(name, **settings), num_envs
@@ -119,6 +126,7 @@ class SingleEnv(gymnasium.Env):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": MODES}
 
     def __init__(self, name: str, render_mode: str | None = None, **settings: Any) -> None:
+        refuse_episode_steps(settings, LIMIT)
         self.env = make(name, auto_reset=False, **settings)
         self._renderer = _renderer(self, render_mode)
         self.action_space = _box(self.env.action_spec)

@@ -16,6 +16,7 @@ from gymnax.environments.environment import Environment, EnvParams
 from jaxccp.envs.adapters.endless import endless
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.spec import Spec
+from jaxccp.envs.wrappers.wrapper import check_count
 from jaxccp.scenes.draw import Key
 
 
@@ -46,13 +47,15 @@ class GymnaxEnv(Environment[State, EnvParams]):
 
         Raises:
             ValueError: see :func:`jaxccp.envs.make`; the environment resets itself; or the length
-                of episodes is not given.
+                of episodes is not given, or not a whole number of at least 1.
         """
         self.env = made = endless(env, settings, "gymnax")
-        steps = episode_steps or getattr(getattr(made, "task", None), "episode_steps", None)
-        if steps is None:
+        if episode_steps is None:
+            episode_steps = getattr(getattr(made, "task", None), "episode_steps", None)
+        if episode_steps is None:
             raise ValueError(f"{type(made).__name__} has no task: give episode_steps")
-        self.episode_steps = steps
+        self.episode_steps = episode_steps
+        check_count(self, "episode_steps", 1)
 
     @property
     def default_params(self) -> EnvParams:

@@ -72,11 +72,11 @@ def inside(env: Env, kind: type) -> bool:
     return isinstance(env, kind) or (isinstance(env, Wrapper) and inside(env.env, kind))
 
 
-def check_count(wrapper: Wrapper, name: str, minimum: int) -> None:
+def check_count(wrapper: object, name: str, minimum: int) -> None:
     """Raise an error unless a setting of a wrapper is an integer of at least ``minimum``.
 
     Args:
-        wrapper: the wrapper.
+        wrapper: the wrapper, or an adapter to another package.
         name: name of the setting.
         minimum: least value.
 
