@@ -12,6 +12,8 @@ from jaxccp.sensors.zone import contains
 
 FIELDS = {"found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3, "tangent": 3}
 """Fields of a contact sensor and their lengths, in MuJoCo's order."""
+CHOICES = ("none", "mindist", "maxforce", "netforce")
+"""Ways in which contact sensors reduce many contacts, by MuJoCo's numbers."""
 
 
 def contacts(r: Reading, i: Index) -> Float[Array, "1 k"]:

@@ -149,6 +149,8 @@ class Kind:
     """Input needed besides the state; sensors are left out if it is missing."""
     counts: Counts = ""
     """Shapes that a sensor measures by default."""
+    relative: bool = False
+    """Whether readings are relative to a reference frame (``Sensor.against``)."""
 
 
 def rotate_into(frame: FrameMotion, vector: Float[Array, "n 3"]) -> Float[Array, "n 3"]:

@@ -43,9 +43,9 @@ class ContactSelection(ByContent):
     zone: Shape | None
     """Zone in the sensor's frame that must contain the contact point; None: anywhere."""
     data: tuple[str, ...]
-    """Fields of :data:`jaxccp.sensors.contact_pairs.FIELDS`, in their order."""
+    """Fields of :data:`jaxccp.sensors.contact_pairs.FIELDS`, in their order; at least one."""
     choice: str
     """Order in which contacts are chosen (MuJoCo's ``reduce``): ``"none"``, ``"mindist"`` or
     ``"maxforce"``; ``"netforce"`` combines them."""
     count: int
-    """Number of contacts to return."""
+    """Number of contacts to return, at least 1."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from numbers import Integral
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from jaxccp.model.sites import Site
 from jaxccp.names import index, unknown
 from jaxccp.scene.builder import WORLD
 from jaxccp.scene.check import finite_vector, unit_quaternion
+from jaxccp.sensors.contact_pairs import CHOICES, FIELDS
 from jaxccp.sensors.registry import KINDS
 from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
+from jaxccp.sensors.zone import ZONES
 
 WORLD_FRAME = Site(WORLD)
 About = str | Site | Sequence[int | str]
@@ -31,8 +34,8 @@ class Sensor:
     kind. For a sensor of a frame, the name of a site, or a :class:`jaxccp.Site`. For a subtree, the
     name of a body, which includes its descendants, or a sequence of bodies."""
     against: str | Site = WORLD_FRAME
-    """Frame that poses and velocities are relative to: the name of a site, or a
-    :class:`jaxccp.Site`."""
+    """Frame that ``framepos``, ``framequat``, the axes ``framexaxis``, …, ``framelinvel`` and
+    ``frameangvel`` are relative to: the name of a site, or a :class:`jaxccp.Site`."""
     bounds: tuple[float, float] = (-inf, inf)
     """Lowest and highest reading, in its unit."""
     counts: SensorScope | ContactSelection | None = None
@@ -67,8 +70,12 @@ class Finder:
             raise ValueError(f"{label}: the kind {unknown(sensor.kind, KINDS)}")
         linkage, about = self.topology.linkage, KINDS[sensor.kind].about
         check_range(f"{label}: bounds", sensor.bounds)
-        if about != "frame" and sensor.against is not WORLD_FRAME:
-            raise ValueError(f"{label}: only sensors of frames see theirs from another one")
+        if sensor.against is not WORLD_FRAME and not KINDS[sensor.kind].relative:
+            others = ", ".join(name for name, kind in KINDS.items() if kind.relative)
+            raise ValueError(
+                f"{label}: a {sensor.kind} is relative to no frame: leave out against; only "
+                f"{others} have it"
+            )
         if about in ("frame", "all"):
             return None
         if about == "bodies":
@@ -125,7 +132,8 @@ class Finder:
             frame_: index of its frame.
 
         Raises:
-            ValueError: ``counts`` of the sensor has another type than its kind needs.
+            ValueError: ``counts`` of the sensor has another type than its kind needs, or an invalid
+                value.
         """
         kind, explicit = KINDS[sensor.kind].counts, sensor.counts
         required = {"": None, "pairs": ContactSelection}.get(kind, SensorScope)
@@ -135,6 +143,7 @@ class Finder:
                 raise ValueError(f"{label}: {sensor.kind} counts {expected}; give that")
             if explicit is not None:
                 self._check_masks(label, explicit)
+                _check_counts(label, explicit)
             return explicit
         if not kind:
             return None
@@ -200,3 +209,23 @@ class Finder:
             parent, child = bodies[joint] if outwards else bodies[joint][::-1]
             group[child] |= group[parent]
         return group
+
+
+def _check_counts(label: str, counts: SensorScope | ContactSelection) -> None:
+    """Raise ``ValueError`` for a zone, data, a choice or a count that do not exist."""
+    kind = getattr(counts.zone, "kind", counts.zone)
+    if kind is not None and kind not in ZONES:
+        raise ValueError(f"{label}: the zone {unknown(kind, ZONES)}")
+    if isinstance(counts, SensorScope):
+        return
+    if isinstance(counts.data, str) or not counts.data:
+        raise ValueError(f"{label}: data must be a tuple of {', '.join(FIELDS)}")
+    for name in counts.data:
+        if name not in FIELDS:
+            raise ValueError(f"{label}: data: {unknown(name, FIELDS)}")
+    if counts.choice not in CHOICES:
+        raise ValueError(f"{label}: the choice {unknown(counts.choice, CHOICES)}")
+    if not isinstance(counts.count, Integral) or counts.count < 1:
+        raise ValueError(
+            f"{label}: count must be a whole number of at least 1, not {counts.count!r}"
+        )

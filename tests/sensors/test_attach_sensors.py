@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +30,7 @@ from jaxccp import (
     motor,
 )
 from jaxccp.dynamics import StepReport
+from jaxccp.sensors import ContactSelection, SensorScope
 
 G = 9.81
 TILT = np.array([np.cos(np.pi / 4), np.sin(np.pi / 4), 0.0, 0.0])
@@ -223,7 +225,7 @@ def test_joints_and_actuators() -> None:
         (Sensor("gyro", Site("bax")), "there is no body 'bax'"),
         (Sensor("gyro", Site("box", (0, 0, np.nan))), "position"),
         (Sensor("jointpos", "tap"), "did you mean 'top'"),
-        (Sensor("jointpos", "top", "nowhere"), "only sensors of frames"),
+        (Sensor("jointpos", "top", "nowhere"), "relative to no frame: leave out against"),
         (Sensor("ballquat", "top"), "has no ball; use jointpos"),
         (Sensor("touch", Site("box")), "give its name"),
         (Sensor("subtreecom", Site("box")), "the name of one or a sequence"),
@@ -236,3 +238,54 @@ def test_bad_sensors(sensor: Sensor, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         attach_sensors(model, {"mine": sensor})
     assert "sensor 'mine'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("gyro", "velocimeter", "accelerometer", "magnetometer", "framelinacc", "frameangacc"),
+        *("rangefinder", "force", "torque", "zonetouch", "contact"),
+    ],
+)
+def test_readings_in_their_own_or_world_axes_have_no_reference(kind: str) -> None:
+    model, _ = bench()
+    counts = ContactSelection(None, None, None, ("found",), "none", 1)
+    mine = Sensor(kind, "imu", counts=counts if kind == "contact" else None)
+    attach_sensors(model, {"mine": mine})
+    with pytest.raises(ValueError, match=f"'mine'.* {kind} is relative to no frame") as error:
+        attach_sensors(model, {"mine": replace(mine, against="hook")})
+    assert "framepos, framequat, framexaxis" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("choice", "maxforc", "choice .* did you mean 'maxforce'"),
+        ("data", ("forse",), "data: .* did you mean 'force'"),
+        ("data", "force", "data must be a tuple of found, force"),
+        ("data", (), "data must be a tuple of found, force"),
+        ("count", -1, "count .* at least 1, not -1"),
+        ("count", 0, "count .* at least 1"),
+        ("count", 1.5, "count .* at least 1"),
+        ("zone", Plane(), "zone 'plane' is not one of sphere, box"),
+        ("zone", "ball", "zone 'ball' is not one of sphere, box"),
+    ],
+)
+def test_bad_selections_of_contacts(field: str, value: Any, message: str) -> None:
+    model, _ = bench()
+    selection = ContactSelection(None, None, None, ("found", "force"), "mindist", 2)
+    attach_sensors(model, {"mine": Sensor("contact", "imu", counts=selection)})
+    bad = replace(selection, **{field: value})
+    with pytest.raises(ValueError, match=f"sensor 'mine': .*{message}"):
+        attach_sensors(model, {"mine": Sensor("contact", "imu", counts=bad)})
+
+
+def test_a_zone_is_one_of_five_shapes() -> None:
+    """A touch sensor has a zone too."""
+    model, _ = bench()
+    topology = model.topology
+    scope = SensorScope(
+        np.zeros(len(topology.shapes), bool), np.zeros(len(topology.bodies), bool), Plane()
+    )
+    with pytest.raises(ValueError, match="zone 'plane' is not one of"):
+        attach_sensors(model, {"mine": Sensor("zonetouch", "imu", counts=scope)})

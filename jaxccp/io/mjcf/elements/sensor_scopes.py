@@ -9,10 +9,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from jaxccp.scene.frames import to_matrix
 from jaxccp.sensors import ContactSelection, SensorScope
-from jaxccp.sensors.contact_pairs import FIELDS
-
-CHOICES = ("none", "mindist", "maxforce", "netforce")
-"""Ways in which contact sensors reduce many contacts, by MuJoCo's numbers."""
+from jaxccp.sensors.contact_pairs import CHOICES, FIELDS
 
 
 class UnreadableSensor(Exception):
