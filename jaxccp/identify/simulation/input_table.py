@@ -1,5 +1,6 @@
 """Tables of recorded inputs, and the values that act in each step of a simulation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -86,6 +87,32 @@ class InputTable:
             out[name] = (value - channels.offset[row]) / channels.scale[row]
             start += width
         return out
+
+    def acting(
+        self, subject: Subject, table: Float[Array, "k m"], targets: Mapping[str, str]
+    ) -> tuple[Float[Array, "n nb 6"], Float[Array, "n nm"]]:
+        """Return the wrenches on bodies and the controls of actuators in each step, and in one
+        further step.
+
+        Args:
+            subject: as in :meth:`values`; its last actuators are the drives of recorded torques and
+                motions.
+            table: table of a segment.
+            targets: what each input channel acts on, by the channel's name.
+        """
+        model, roles = subject.model, self.roles
+        columns = self.values(subject, table)
+        controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
+        for name in roles.controls:
+            place = model.topology.linkage.actuator(targets[name])
+            controls = controls.at[:, place].set(columns[name][:, 0])
+        first = len(model.actuators.gain) - len(roles.torques) - len(roles.motions)
+        for place, name in enumerate((*roles.torques, *roles.motions)):
+            controls = controls.at[:, first + place].set(columns[name][:, 0])
+        forces = jnp.zeros((self.steps + 1, len(model.topology.bodies), 6))
+        for name in roles.wrenches:
+            forces = forces.at[:, model.topology.body(targets[name])].add(columns[name])
+        return forces, controls
 
 
 def averaged(

@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import jax
 import numpy as np
 
 from jaxccp.identify.recordings.recording import Channel, Recording
 from jaxccp.identify.subject import Subject
+from jaxccp.names import suggestion, unknown
+from jaxccp.sensors.sensors import Sensors
 
+DRIVING = ("control", "torque", "motion", "wrench")
+"""Kinds of channels that can drive a simulation."""
 OBSERVED = ("position", "rate", "pose", "sensor")
 """Kinds of channels that a simulation predicts."""
 
@@ -60,15 +65,74 @@ class Roles:
         def driving(kind: str) -> tuple[str, ...]:
             return tuple(c.name for c in channels if c.kind == kind and kind in inputs)
 
-        watched = tuple(c for c in channels if c.kind in observe and c.kind in OBSERVED)
+        watched = tuple(c for c in channels if c.kind in observe)
         if not watched:
             raise ValueError(
                 f"recording {first.name!r} has nothing that a simulation predicts "
                 f"({', '.join(observe)}); it has {', '.join(names)}"
             )
-        driven = driving("control"), driving("torque"), driving("motion"), driving("wrench")
         stepwise = tuple(c.name for c in channels if c.interpolation == "hold")
-        return Roles(*driven, stepwise, watched)
+        control, torque, motion, wrench = map(driving, DRIVING)
+        return Roles(control, torque, motion, wrench, stepwise, watched)
+
+
+def check_kinds(option: str, kinds: Sequence[str], known: Sequence[str]) -> None:
+    """Check that all entries of an option are kinds of channels that it can have.
+
+    Args:
+        option: name of the option, for the message.
+        kinds: its entries.
+        known: the kinds that it can have.
+
+    Raises:
+        ValueError: it is a string, or an entry is another one.
+    """
+    if isinstance(kinds, str):
+        raise ValueError(f"{option} must be several kinds of channels, not {kinds!r}: ({kinds!r},)")
+    for kind in kinds:
+        if kind not in known:
+            raise ValueError(
+                f"{option} must be among {', '.join(known)}, not {kind!r}{suggestion(kind, known)}"
+            )
+
+
+def check_sensors(watched: Sequence[Channel], sensors: Sensors | None, subject: Subject) -> None:
+    """Check that a simulation can predict the compared channels of sensors.
+
+    Args:
+        watched: all channels that are compared.
+        sensors: sensors of the model.
+        subject: the model.
+
+    Raises:
+        ValueError: the model's sensors are missing or have none of that name; or the sensor needs
+            the acceleration or the contact forces of a step, or has another number of values.
+    """
+    channels = [channel for channel in watched if channel.kind == "sensor"]
+    if not channels:
+        return
+    if sensors is None:
+        raise ValueError(
+            f"{channels[0].name} is compared with the model's sensors: give Simulate(sensors=…), "
+            "or observe= without sensor"
+        )
+    values = jax.eval_shape(sensors.values, subject.model, subject.state)
+    for channel in channels:
+        name, size = channel.target, channel.values.shape[1]
+        if name not in sensors.names:
+            raise ValueError(f"{channel.name}: sensor {unknown(name, sensors.names)}")
+        if name not in values:
+            kind = sensors.plan.kinds[sensors.names.index(name)]
+            raise ValueError(
+                f"{channel.name}: a simulation does not predict sensors of accelerations or of "
+                f"contact forces, such as {kind}: leave the channel out of the recordings (read(…, "
+                "leave_out=…)), or take observe= without sensor"
+            )
+        if values[name].shape != (size,):
+            raise ValueError(
+                f"{channel.name} was recorded with {size} numbers a sample, but the sensor has "
+                f"{values[name].size}"
+            )
 
 
 def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:

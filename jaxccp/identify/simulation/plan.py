@@ -20,7 +20,7 @@ from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
 from jaxccp.identify.recordings.starts import Guess, displaced, displacement, start_deviation
 from jaxccp.identify.simulation.input_table import InputTable
-from jaxccp.identify.simulation.inputs import Roles, margin_of, steps_of
+from jaxccp.identify.simulation.inputs import Roles, check_sensors, margin_of, steps_of
 from jaxccp.identify.simulation.leapfrog import Centring, set_back
 from jaxccp.identify.subject import Subject
 from jaxccp.math import trees
@@ -39,6 +39,7 @@ class SimulationPlan:
         """Prepare the segments of some recordings."""
         self.settings, self.recordings = settings, tuple(recordings)
         self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings)
+        check_sensors(roles.watched, settings.sensors, subject)
         self.subject = subject
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         rest = qpos, qvel
@@ -112,7 +113,8 @@ class SimulationPlan:
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
         begin = layout.state(model, subject.state, qpos, qvel)
-        inputs = self._inputs(subject, segment)
+        targets = {name: self._target(name) for name in self.roles.inputs}
+        inputs = self._table.acting(subject, segment.inputs, targets)
         # Of the first carry only the state depends on parameters. To find its joint coordinates in
         # the poses once more would be a quarter of the program.
         carry = replace(stepper.init(self._nominal.model, self._nominal.state), state=begin)
@@ -120,16 +122,21 @@ class SimulationPlan:
 
         # Leapfrog velocities are half a step early: a first step, in the same loop, finds them.
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
-            number, *forces = inputs
+            number, control, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces, h=h)
             first = number == 0
             back = set_back(begin, after.state) if leaps else begin
             state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)
-            return (replace(after, state=state), carry[0].state), self._features(subject, state)
+            seen = self._features(subject, state, control)
+            return (replace(after, state=state), carry[0].state), seen
 
         numbers = jnp.arange(self.steps + 2)
+        controls = inputs[1]
+        if any(o.kind == "sensor" for o in self.observations):  # read with the poses, not between
+            controls = replace(self._table, leaps=False).acting(subject, segment.inputs, targets)[1]
+        controls = controls[jnp.minimum(numbers, self.steps)]
         inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
-        (final, last), table = lax.scan(advance, (carry, begin), (numbers, *inputs))
+        (final, last), table = lax.scan(advance, (carry, begin), (numbers, controls, *inputs))
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
         if self.settings.continuity is None:  # nothing asks where the segment ends
             return shown, (segment.next_qpos, segment.next_qvel)
@@ -202,34 +209,13 @@ class SimulationPlan:
             out.append(Observation(channel.name, channel.kind, place, size))
         return out
 
-    def _features(self, subject: Subject, state: State) -> Float[Array, " f"]:
-        """Return the values of a state from which observations are interpolated."""
-        watched = [o.channel for o in self.observations if o.kind == "sensor"]
-        sensed = {}
-        if watched:
-            if self.settings.sensors is None:
-                raise ValueError("channels of sensors are compared by Simulate(sensors=…)")
-            values = self.settings.sensors.values(subject.model, state)
+    def _features(self, subject: Subject, state: State, control: Array) -> Float[Array, " f"]:
+        """Return the values of a state and its controls that observations are interpolated from."""
+        watched, sensed = [o.channel for o in self.observations if o.kind == "sensor"], {}
+        if watched and self.settings.sensors is not None:
+            values = self.settings.sensors.values(subject.model, state, control)
             sensed = {name: values[self._target(name)] for name in watched}
         return features(subject, state, self.observations, sensed)
-
-    def _inputs(
-        self, subject: Subject, segment: Segments
-    ) -> tuple[Float[Array, "k nb 6"], Float[Array, "k nm"]]:
-        """Return the wrenches on bodies and the controls of actuators in all steps."""
-        model = subject.model
-        columns = self._table.values(subject, segment.inputs)
-        controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
-        for name in self.roles.controls:
-            place = model.topology.linkage.actuator(self._target(name))
-            controls = controls.at[:, place].set(columns[name][:, 0])
-        first = len(model.actuators.gain) - len(self.roles.torques) - len(self.roles.motions)
-        for place, name in enumerate((*self.roles.torques, *self.roles.motions)):
-            controls = controls.at[:, first + place].set(columns[name][:, 0])
-        forces = jnp.zeros((self.steps + 1, len(model.topology.bodies), 6))
-        for name in self.roles.wrenches:
-            forces = forces.at[:, model.topology.body(self._target(name))].add(columns[name])
-        return forces, controls
 
     def _segment_starts(self) -> list[tuple[int, float]]:
         """Return the recording of each segment and the segment's start in it [s]."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.identify.recordings.recording import Recording
-from jaxccp.identify.simulation.inputs import OBSERVED
+from jaxccp.identify.simulation.inputs import DRIVING, OBSERVED, check_kinds
 from jaxccp.identify.simulation.plan import SimulationPlan
 from jaxccp.identify.subject import Subject
 from jaxccp.sensors.sensors import Sensors
@@ -20,8 +20,9 @@ class Simulate:
     (multiple shooting: Bock, 1981), up to that many standard deviations of the initial states.
     Without it segments are independent.
 
-    Raises ``ValueError`` if a setting is out of its range, or ``continuity`` is given with measured
-    starts or with another ``every`` than ``segment``.
+    Raises ``ValueError`` if a setting is out of its range, ``inputs`` or ``observe`` has an unknown
+    kind, or ``continuity`` is given with measured starts or with another ``every`` than
+    ``segment``.
     """
 
     segment: float | tuple[float, ...]
@@ -41,10 +42,11 @@ class Simulate:
     cutoff: float = 20.0
     """Cutoff frequency of the filter for measured initial states [Hz]."""
     inputs: tuple[str, ...] | None = None
-    """Kinds of channels that drive the model; None: torques, motions and wrenches if there are any,
-    else controls."""
+    """Kinds of channels that drive the model: control, torque, motion or wrench; None: wrenches, and
+    torques and motions if there are any, else controls."""
     observe: tuple[str, ...] = OBSERVED
-    """Kinds of channels that are compared with the simulation."""
+    """Kinds of channels that are compared with the simulation. Sensors of accelerations and of
+    contact forces cannot be."""
     every: float | None = None
     """Time between the starts of segments [s]; None: ``segment``."""
     start_rate_deviation: float = 0.3
@@ -70,6 +72,8 @@ class Simulate:
             raise ValueError(
                 f"h must be a step in seconds > 0, or several that decrease, not {self.h!r}"
             )
+        check_kinds("inputs", self.inputs or (), DRIVING)
+        check_kinds("observe", self.observe, OBSERVED)
         if self.recovery_speed is not None and not self.recovery_speed >= 0:
             raise ValueError(f"recovery_speed must be >= 0 m/s, not {self.recovery_speed!r}")
         if self.start not in ("unknown", "measured"):
@@ -123,8 +127,9 @@ class Simulate:
         """Return the plan that computes the residuals of these recordings.
 
         Raises:
-            ValueError: the recordings have nothing to compare, differ in what they have, or have no
-                samples of an input; or the delay of an input or the time scale has no bounds.
+            ValueError: the recordings have nothing to compare, differ in what they have, have no
+                samples of an input, or a sensor that cannot be compared; or the delay of an input
+                or the time scale has no bounds.
         """
         return SimulationPlan(self, subject, recordings)
 
