@@ -1,5 +1,6 @@
 """Check the identification of any model on a robot that MuJoCo simulates, and its parts."""
 
+import re
 from dataclasses import replace
 
 import jax
@@ -242,6 +243,27 @@ def test_parameters_are_found_by_their_paths(arm):
     with pytest.raises(ValueError, match="listed twice"):
         ParameterSet([Parameter("axes[*].damping"), Parameter('axes["a"].damping')], subject)
     assert len(ParameterSet([inertial_of("*")], subject)) == 20
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "number"),
+    [
+        ('bodies["lower"].mass', inertial_of("lower"), 'bodies["lower"].mass'),
+        (inertial_of("*"), 'bodies["lower"].inertia', 'bodies["lower"].inertia'),
+        ('axes["a"].damping', ('axes["a"].friction', 'axes["a"].damping'), 'axes["a"].damping'),
+        ("gravity[2]", Parameter("gravity", factor=True), "gravity"),
+        (Parameter("axes[*].damping", shared=True), 'axes["b"].damping', 'axes["b"].damping'),
+    ],
+)
+def test_numbers_have_one_parameter(arm, first, second, number):
+    """A parameter that another one overwrites would have no effect."""
+    subject = subject_of(arm, [recorded(0)])
+    both = [p if isinstance(p, Parameter) else Parameter(p) for p in (first, second)]
+    for parameters in (both, both[::-1]):
+        with pytest.raises(ValueError, match="both set " + re.escape(number)):
+            ParameterSet(parameters, subject)
+    apart = ["gravity[0]", "gravity[2]", 'axes["a"].damping', 'bodies["lower"].mass']
+    assert len(ParameterSet([*map(Parameter, apart), inertial_of("upper")], subject)) == 14
 
 
 def test_bad_recordings_are_refused(arm):

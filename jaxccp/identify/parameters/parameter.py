@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.identify.parameters import inertial
+from jaxccp.identify.parameters.overlaps import check_overlaps
 from jaxccp.identify.parameters.paths import Leaf, resolve
 from jaxccp.identify.subject import Subject
 
@@ -92,7 +93,7 @@ class _Group:
     start: int
     size: int
     leaves: tuple[tuple[Leaf, float], ...] = ()
-    """Leaves of the model that get the value, each with its sign."""
+    """Leaves of the model that get the value, each with its sign; mass and inertia of the body."""
     factor: bool = False
     body: int = -1
     nominal: np.ndarray = field(default_factory=lambda: np.zeros((4, 4)))
@@ -106,20 +107,20 @@ class ParameterSet:
         """Find the parameters in a subject.
 
         Raises:
-            ValueError: a path names nothing, two parameters have the same name, there are none, or
-                a bound excludes an initial value.
+            ValueError: a path names nothing, two parameters have the same name or set the same
+                number, there are none, or a bound excludes an initial value.
         """
         scalars: list[Scalar] = []
         groups: list[_Group] = []
         for parameter in parameters:
-            for group in _groups(parameter, subject, len(scalars), scalars):
-                groups.append(group)
+            groups += _groups(parameter, subject, len(scalars), scalars)
         names = [scalar.name for scalar in scalars]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"parameters are listed twice: {', '.join(twice)}")
         if not names:
             raise ValueError("there are no parameters to identify")
+        check_overlaps((scalars[g.start].name, [leaf for leaf, _ in g.leaves]) for g in groups)
         self.scalars = tuple(scalars)
         self._groups = tuple(groups)
         self._nominal = subject
@@ -242,7 +243,10 @@ def _inertial_groups(
                 name = f'bodies["{topology.bodies[body]}"].inertial.{inertial.LABELS[part]}'
                 scalars.append(_scalar(parameter, name, 0.0))
         nominal = inertial.nominal_factor(subject.model, body)
-        groups.append(_Group(begin, 10, body=body, nominal=nominal))
+        own = [
+            leaf for x in ("mass", "inertia") for leaf in resolve(subject, f"bodies[{body}].{x}")
+        ]
+        groups.append(_Group(begin, 10, tuple((leaf, 1.0) for leaf in own), False, body, nominal))
     return groups
 
 
