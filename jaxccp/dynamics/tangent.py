@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.rows.row import rates
+from jaxccp.dynamics.rows.row import carried_rotors
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
@@ -29,9 +29,9 @@ from jaxccp.model.kinematics.configuration import (
     join_velocities,
     root_and_free_bodies,
 )
-from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
-from jaxccp.model.state import Rotors, State
+from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
 SIX = ("x", "y", "z", "rx", "ry", "rz")
@@ -85,11 +85,7 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
     after = integrate_configuration(model, start, displacement, velocity)
     if not len(topology.linkage.compliant):
         return after
-    linkage, rotors = topology.linkage, state.rotors
-    rate_before = rotors.rate + rates(linkage, motion, state.twist - rotors.twist)
-    rate_gain = rates(linkage, tree_motion(model, after), after.twist)
-    rate = rate_before + rate_gain - rates(linkage, motion, state.twist)
-    return replace(after, rotors=Rotors(rate, after.twist))
+    return replace(after, rotors=carried_rotors(model, state, motion))
 
 
 @jitted

@@ -90,6 +90,23 @@ def test_what_is_tied_follows(loaded: Loaded) -> None:
     np.testing.assert_allclose(pivot, poses[:, 0, :3] - [0, 0, 0.05], atol=1e-9)
 
 
+def test_rotors_keep_their_rates(tmp_path: Path) -> None:
+    """A flywheel with armature on a hand that is turned by a right angle spins on as fast."""
+    path = tmp_path / "flywheel.xml"
+    path.write_text("""<mujoco><option gravity="0 0 0"/><worldbody>
+      <body name="hand" mocap="true"><body name="wheel"><joint axis="0 0 1" armature="0.1"/>
+        <geom type="cylinder" size="0.1 0.01"/></body></body></worldbody></mujoco>""")
+    loaded = load(path)
+    model, layout, stepper = loaded.model, loaded.layout, EulerImplicitLinearized(H)
+    step = jax.jit(stepper.step)
+    state, _ = step(model, layout.state(model, loaded.state, jnp.zeros(1), jnp.array([3.0])))
+    turned = layout.with_mocap(model, state, jnp.zeros((1, 3)), jnp.array([[1.0, 1.0, 0, 0]]))
+    after, _ = step(model, turned)
+    np.testing.assert_allclose(layout.coordinates(model, after)[1], [3.0], rtol=1e-9)
+    wheel = model.topology.body("wheel")
+    np.testing.assert_allclose(after.angular_velocity[wheel], [0, -3, 0], atol=1e-9)
+
+
 @pytest.mark.long
 def test_keyframes_place_them(loaded: Loaded) -> None:
     state, topology = loaded.keyframe("away"), loaded.model.topology

@@ -1,5 +1,7 @@
 """Test coordinates of models made by the builder against MuJoCo's kinematics."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from jaxccp import (
     Compound,
+    EulerImplicitLinearized,
     Hinge,
     Model,
     ModelBuilder,
@@ -15,6 +18,7 @@ from jaxccp import (
     Spherical,
     State,
     accelerations,
+    forward_kinematics,
     motor,
     mujoco_coordinates,
 )
@@ -109,3 +113,27 @@ def test_what_closes_a_loop_has_no_coordinates() -> None:
     state = jax.jit(layout.state)(model, start, jnp.array([0.3, -0.3, 0.3]))
     np.testing.assert_allclose(state.position[2], [0.5 + np.sin(0.3), 0, np.cos(0.3)], atol=1e-12)
     np.testing.assert_allclose(state.joint_positions, [0.3, -0.3, 0.3, -0.3], atol=1e-12)
+
+
+@pytest.mark.parametrize("placing", ["coordinates", "forward kinematics"])
+def test_what_is_placed_at_rest_stays_there(placing: str) -> None:
+    """Rotors do not remember the motion from which a state is reset."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.add_body(1.0, (0.1, 0.2, 0.3), name="ship")
+    builder.add_body(1.0, (0.1, 0.1, 0.2), (0, 0, 1), name="crane")
+    builder.add_joint(Revolute((1, 0, 0), armature=0.1), "ship", "crane", (0, 0, 0.5))
+    model, start = builder.build()
+    layout, step = mujoco_coordinates(model), jax.jit(EulerImplicitLinearized(0.01).step)
+    rest, _ = layout.coordinates(model, start)
+    state = layout.state(model, start, rest, jnp.array([0, 0, 0, 0, 0, 3.0, 5.0]))
+    for _ in range(20):
+        state, _ = step(model, state)
+    assert abs(state.joint_positions[0]) > 0.5
+    if placing == "coordinates":
+        state = layout.state(model, state, rest)
+    else:
+        zero = jnp.zeros_like(state.velocity)
+        still = replace(state, velocity=zero, angular_velocity=zero)
+        state = forward_kinematics(model, still, jnp.zeros(1))
+    after, _ = step(model, state)
+    np.testing.assert_allclose(after.twist, 0, atol=1e-12)

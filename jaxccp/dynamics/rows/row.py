@@ -12,7 +12,7 @@ from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
-from jaxccp.model.state import State
+from jaxccp.model.state import Rotors, State
 
 VANISHING = 1e-15
 """Value used for α in 1/α if α is 0 [kg, kg m²]; its 1/α² is finite in float32."""
@@ -160,6 +160,20 @@ def rates(linkage: Linkage, motion: JointMotion, twist: Float[Array, "nb 6"]) ->
     """
     jacobian, bodies = body_rows(linkage, motion)
     return jnp.einsum("kbi,kbi->k", jacobian, twist[bodies])
+
+
+def carried_rotors(model: Model, state: State, motion: JointMotion) -> Rotors:
+    """Return the rotors of a state that is about to change: their rates will change by as much as
+    those of their axes and tendons.
+
+    Args:
+        model: the model.
+        state: the state before the change.
+        motion: motion of its joints.
+    """
+    rotors = state.rotors
+    ahead = rotors.rate - rates(model.topology.linkage, motion, rotors.twist)
+    return Rotors(ahead, jnp.zeros_like(rotors.twist))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from jaxccp.math import quaternion
 from jaxccp.math.jitted import jitted
 from jaxccp.math.rows import put_rows, take_rows
 from jaxccp.model.family_frames import with_frames
-from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics.forward_kinematics import place_bodies
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import FamilyState, State
@@ -158,7 +158,7 @@ def integrate_configuration(
     if len(topology.linkage.loops):
         change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)
     coordinate = add_joint_coordinates(model, state.joint_positions, change)
-    return with_frames(model, forward_kinematics(model, after, coordinate, rate))
+    return with_frames(model, place_bodies(model, after, coordinate, rate))
 
 
 @jitted

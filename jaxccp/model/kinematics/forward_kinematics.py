@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -42,7 +43,30 @@ def forward_kinematics(
         rate: rate of each axis [m/s, rad/s]; 0 when None.
 
     Returns:
-        ``state`` with new poses, twists and coordinates.
+        ``state`` with new poses, twists and coordinates; the rotors (``armature``) turn at the
+            rates of their axes and tendons.
+
+    Raises:
+        ValueError: an array has another shape.
+    """
+    placed = place_bodies(model, state, coordinate, rate)
+    return replace(placed, rotors=jax.tree.map(jnp.zeros_like, placed.rotors))
+
+
+@jitted
+def place_bodies(
+    model: Model,
+    state: State,
+    coordinate: Float[Floats, " na"],
+    rate: Float[Floats, " na"] | None = None,
+) -> State:
+    """Return the state of :func:`forward_kinematics`, with the rotors as they were.
+
+    Args:
+        model: a model with na axes.
+        state: the state with the poses and twists of the roots.
+        coordinate: coordinate of each axis [m, rad].
+        rate: rate of each axis [m/s, rad/s]; 0 when None.
 
     Raises:
         ValueError: an array has another shape.

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.acceleration import Acceleration
+from jaxccp.dynamics.rows.row import carried_rotors
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.linear3 import cross
@@ -53,7 +54,8 @@ class Coordinates:
 
         Args:
             model: the model of the layout.
-            state: a state of the model; all that has no coordinate is kept.
+            state: a state of the model; all that has no coordinate is kept, except for the rotors,
+                which turn at the rates of their axes and tendons.
             qpos: coordinates [m, rad, quaternions].
             qvel: rates [m/s, rad/s], 0 when None.
 
@@ -77,6 +79,7 @@ class Coordinates:
             quaternion=state.quaternion.at[body].set(orientation),
             velocity=state.velocity.at[body].set(qvel[address_range(speed, 3)] + cross(spin, arm)),
             angular_velocity=state.angular_velocity.at[body].set(spin),
+            rotors=jax.tree.map(jnp.zeros_like, state.rotors),
         )
         with_free_bodies = with_nodes(model, with_free_bodies, places.nodes, qpos, qvel)
         if not model.topology.linkage.joints:
@@ -244,7 +247,8 @@ class Coordinates:
         if not np.isin(linkage.bodies[linkage.tree[0]], bodies).any():
             return posed
         motion = joint_motion(model, state)
-        return forward_kinematics(model, posed, motion.coordinate, motion.rate)
+        posed = forward_kinematics(model, posed, motion.coordinate, motion.rate)
+        return replace(posed, rotors=carried_rotors(model, state, motion))
 
     def with_activation(self, state: State, act: Float[Floats, " na"]) -> State:
         """Return ``state`` with the activations of ``act``.
