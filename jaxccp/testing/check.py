@@ -64,8 +64,8 @@ def check_gradients(
         precision: 64, or 32 for derivatives in single precision.
 
     Raises:
-        ValueError: an array has another shape, an input is unknown, or the model's state has no
-            tangent coordinates (:func:`jaxccp.retract`).
+        ValueError: an array has another shape, an input is unknown or not in the model, or the
+            model's state has no tangent coordinates (:func:`jaxccp.retract`).
     """
     solver = ROLLING_SOLVER if model.topology.rolls else SOLVER
     tight = replace(stepper, stop=TIGHT, solver=stepper.solver or solver)

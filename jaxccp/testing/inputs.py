@@ -57,8 +57,10 @@ def inputs_of(setup: Setup, names: tuple[str, ...] | None = None) -> Inputs:
         names: names of :data:`INPUTS`, or None.
 
     Raises:
-        ValueError: a name is none of :data:`INPUTS`.
+        ValueError: ``names`` is empty, or a name is none of :data:`INPUTS`, or not in the setup.
     """
+    if names is not None and not names:
+        raise ValueError("inputs is empty: name some, or give None for all")
     for name in names or ():
         if name not in INPUTS:
             raise ValueError(unknown(name, INPUTS))
@@ -71,6 +73,10 @@ def inputs_of(setup: Setup, names: tuple[str, ...] | None = None) -> Inputs:
             parts.append(Input(name, len(labels), entries, group))
             labelled.append(labels)
             units.append(unit)
+        elif names is not None:
+            raise ValueError(
+                f"inputs: the model has no {name}, or all are 0 or infinite: leave {name!r} out"
+            )
     return Inputs(tuple(parts), tuple(labelled), np.concatenate(units))
 
 

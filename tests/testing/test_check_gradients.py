@@ -125,6 +125,20 @@ def test_unknown_inputs_are_refused() -> None:
         check_gradients(*ball(), STEPPER, inputs=("frction",))
 
 
+@pytest.mark.parametrize("inputs", [("gear",), ("pose", "gear"), ()])
+def test_inputs_that_the_model_lacks_are_refused(inputs: tuple[str, ...]) -> None:
+    named = "has no gear.* leave 'gear' out" if inputs else "inputs is empty"
+    with pytest.raises(ValueError, match=named):
+        check_gradients(*ball(), STEPPER, steps=1, inputs=inputs)
+
+
+def test_the_command_names_an_input_that_the_model_lacks() -> None:
+    usage = "check-gradients cube-toss --steps 1 --inputs pose,gear --cache off"
+    done = CliRunner().invoke(app, usage.split())
+    assert done.exit_code == 2, done.output
+    assert "cube-toss: inputs: the model has no gear" in done.stderr
+
+
 def test_inputs_change_what_they_say() -> None:
     model, state, _ = SCENES["mechanism"].inputs()
     setup = Setup.of(model, state)

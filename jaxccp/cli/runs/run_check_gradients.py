@@ -13,7 +13,7 @@ from jaxccp.ccp import Law
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions
 from jaxccp.cli.model_file import open_model
-from jaxccp.cli.options import Exit
+from jaxccp.cli.options import Exit, refuse
 from jaxccp.dynamics import fit_capacity
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.scenes.library import SCENES
@@ -69,7 +69,12 @@ def check_gradients_command(
         method = STEPPERS[stepper](dt, law, solver)
         if model.topology.max_contacts is None:
             model = fit_capacity(model, state, method, steps, controls=controls)
-        report = check(model, state, method, steps, controls, inputs=inputs, precision=precision)
+        try:
+            report = check(
+                model, state, method, steps, controls, inputs=inputs, precision=precision
+            )
+        except ValueError as error:
+            refuse(f"{scene}: {error}")
     settings = {"scene": scene, "stepper": stepper, "law": law, "dt": dt}
     if as_json:
         typer.echo(json.dumps(settings | report.summary()))
