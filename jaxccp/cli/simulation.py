@@ -1,5 +1,6 @@
 """Run a simulation in timed parts, and summarise it."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -147,7 +148,9 @@ def of_each_state(function: Callable[[State], PyTree], states: State) -> PyTree:
     return jax.jit(function)(states)
 
 
-def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor:
+def last_system(
+    model: Model, run: Run, stepper: SolvedStepper, control: Float[Array, " nm"] | None
+) -> Descriptor:
     """Return the matrices of the step that would follow the last sample of the first copy.
 
     They are those of an Euler step, whatever the stepper is, without the memory of smooth contacts.
@@ -158,6 +161,7 @@ def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor:
         model: the model.
         run: a simulation of the model.
         stepper: took the steps.
+        control: control of the step, 0 when None.
     """
     last = (0, -1) if run.recording.position.ndim == 4 else -1
     state = jax.tree.map(lambda leaf: leaf[last], run.states)
@@ -169,13 +173,16 @@ def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor:
 
     @jax.jit
     def system(state: State) -> Descriptor:
-        return describe_step(euler, model, euler.init(model, state))
+        return describe_step(euler, model, euler.init(model, state), control=control)
 
     return system(state).active()
 
 
 def summary(model: Model, run: Run) -> dict[str, object]:
     """Return the report of a run; energies are means over the copies.
+
+    Of a batch whose samples are of several steps, only the sums of the iterations are known, and
+    the most of a step are NaN.
 
     Args:
         model: the model.
@@ -195,7 +202,7 @@ def summary(model: Model, run: Run) -> dict[str, object]:
         "contact_capacity": contact_capacity(model) + smooth_capacity(model),
         "overflow": bool(recording.overflow.any()),
         "iterations_mean": float(recording.iterations.mean() / run.every),
-        "iterations_max": int(recording.iterations.max()),
+        "iterations_max": int(recording.iterations.max()) if run.every == 1 else math.nan,
         "residual_ccp": float(recording.residual_ccp.max()),
         "residual_ncp": float(recording.residual_ncp.max()),
         "status": shares,

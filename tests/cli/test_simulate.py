@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from jaxccp.ccp import Status
 from jaxccp.cli import app
 from jaxccp.cli.runs import run_simulate
-from jaxccp.cli.simulation import Run
+from jaxccp.cli.simulation import Run, summary
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized, energy, rollout
 from jaxccp.io import load_trajectory, read_problem
@@ -148,6 +148,18 @@ def short() -> Run:
     with jax.enable_x64(False):
         model, state = SCENES["cube-toss"](jax.random.key(0))
         return run_scene(model, state, EulerImplicitLinearized(1e-3), 10, lambda _: None)
+
+
+def test_most_iterations_are_of_one_step(short: Run) -> None:
+    """They are not known where samples are of several steps, whose sums are recorded."""
+    model, _ = SCENES["cube-toss"](jax.random.key(0))
+    counts = np.arange(10)
+    single = replace(short, recording=replace(short.recording, iterations=counts))
+    printed = summary(model, single)
+    assert (printed["iterations_mean"], printed["iterations_max"]) == (4.5, 9)
+    paired = replace(single.recording, iterations=counts.reshape(5, 2).sum(axis=1))
+    printed = summary(model, replace(single, recording=paired, every=2))
+    assert (printed["iterations_mean"], str(printed["iterations_max"])) == (4.5, "nan")
 
 
 def test_table_and_no_picture_without_matplotlib(

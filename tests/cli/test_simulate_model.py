@@ -76,6 +76,29 @@ def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) ->
     assert np.ptp(qpos, axis=0).min() > 0.25
 
 
+@pytest.mark.parametrize("held", ["--keyframe", "--ctrl"])
+def test_exported_matrices_are_of_a_step_with_its_control(tmp_path: Path, held: str) -> None:
+    """A mass of 2 kg that a motor pushes with 30 N has the momentum of the last sample and a step
+    of the force."""
+    push = """<mujoco><worldbody><body name="cart"><joint name="rail" type="slide" axis="1 0 0"/>
+      <geom type="box" size=".1 .1 .1" mass="2"/></body></worldbody>
+      <actuator><motor name="push" joint="rail" gear="10"/></actuator>
+      <keyframe><key name="go" ctrl="3"/></keyframe></mujoco>"""
+    (tmp_path / "cart.xml").write_text(push)
+    np.savez(tmp_path / "ctrl.npz", ctrl=[[0.0], [1.0], [3.0]])
+    value = {"--keyframe": "go", "--ctrl": f"{tmp_path}/ctrl.npz"}[held]
+    command = f"simulate {tmp_path}/cart.xml {held} {value} --dt 0.01 --duration 0.03 --json"
+    command += f" --precision 64 --out {tmp_path} --export {tmp_path}/matrices"
+    result = CliRunner().invoke(app, command.split())
+    assert result.exit_code == 0, result.output
+    with np.load(tmp_path / "cart.npz") as motion:
+        speed = motion["qvel"][-1, 0]
+    pushes = {"--keyframe": [3, 3, 3], "--ctrl": [0, 1, 3]}[held]
+    assert speed == pytest.approx(0.01 * 10 * sum(pushes) / 2)
+    with np.load(tmp_path / "matrices" / "system.npz") as fields:
+        assert fields["f"][0] == pytest.approx(2 * speed + 0.01 * 10 * 3)
+
+
 def test_room_is_made_for_all_contacts(tmp_path: Path) -> None:
     """The capacity covers all contacts of a motion, not only those near its start.
 

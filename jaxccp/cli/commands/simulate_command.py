@@ -95,7 +95,8 @@ def simulate(
     compilation), contacts, solver iterations, the worst residuals under both laws [m/s], the
     fractions of samples by solver status, and the initial and final energy [J]. A sample is one
     step; in a batch it may be several, so that about a hundred samples of each copy are kept.
-    --json prints all of it as one object on the last line.
+    --json prints all of it as one object on the last line, with null for numbers that are not
+    finite or not known.
 
     A model file is simulated with its own step unless --dt is given. Its trajectory has time, qpos
     and qvel in MuJoCo's layout, for the initial state and after each step.

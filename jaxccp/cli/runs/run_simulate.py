@@ -111,7 +111,8 @@ def simulate_command(
         else:
             files = {} if out is None else _write(out, scene, model, run, law, h)
         if export is not None:
-            files |= _export(export, model, run, method)
+            last = None if controls is None else controls[-1]
+            files |= _export(export, model, run, method, last)
     unsolved = float(np.mean(run.recording.status > Status.NOT_UNIQUE))
     helps = advice(unsolved, precision, name_of(method.algorithm(model)))
     report = settings | summary(model, run) | {"advice": helps} | files
@@ -192,12 +193,18 @@ def _write(out: Path, scene: str, model: Model, run: Run, law: Law, dt: float) -
     return files | {"picture": str(image)}
 
 
-def _export(folder: Path, model: Model, run: Run, stepper: SolvedStepper) -> dict[str, str]:
+def _export(
+    folder: Path,
+    model: Model,
+    run: Run,
+    stepper: SolvedStepper,
+    control: Float[Array, " nm"] | None,
+) -> dict[str, str]:
     if not run.recording.finite:
         typer.echo("No matrices: the motion holds NaN or infinite numbers", err=True)
         return {}
     try:
-        system = last_system(model, run, stepper)
+        system = last_system(model, run, stepper, control)
     except ValueError as error:
         typer.echo(f"No matrices: {error}", err=True)
         return {}
