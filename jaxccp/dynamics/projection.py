@@ -118,6 +118,7 @@ def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:
             stribeck_friction=zero,
             damping_polynomial=jnp.zeros_like(axes.damping_polynomial),
             power_damping=zero,
+            actuator_limits=jnp.zeros_like(axes.actuator_limits),
         ),
         tendons=replace(model.tendons, laws=Functions()),
         actuators=replace(
@@ -126,6 +127,8 @@ def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:
             offset=zero_actuators,
             stiffness=zero_actuators,
             damping=zero_actuators,
+            # Limits that exclude 0 are a force, whatever the control.
+            force_limits=jnp.zeros_like(actuators.force_limits),
         ),
         contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),
         fluid=None,

@@ -19,14 +19,18 @@ from jaxccp.dynamics import (
 )
 from jaxccp.model import (
     Box,
+    Coupling,
     Material,
     Model,
     Plane,
+    Prismatic,
     Revolute,
     Sphere,
     State,
     forward_kinematics,
     joint_motion,
+    motor,
+    position_servo,
 )
 from jaxccp.model.fluid import Fluid
 from jaxccp.scene import ModelBuilder
@@ -116,6 +120,28 @@ def test_wind_does_not_move_what_is_projected() -> None:
     np.testing.assert_allclose(blown, calm, atol=1e-12)
     with pytest.raises(ValueError, match="a fluid with wind"):
         equilibrium(windy, state)
+
+
+@pytest.mark.parametrize("what", ["motor", "servo", "axis", "tendon"])
+def test_actuators_do_not_move_what_is_projected(what: str) -> None:
+    """A projection undoes errors of position alone, even if the limits of an actuator, or those of
+    all actuators of an axis or tendon, allow no force of zero."""
+    builder, limits = ModelBuilder(gravity=(0, 0, 0)), (-100.0, -5.0)
+    cart = builder.add_body(1.0, (0.1, 0.1, 0.1))
+    builder.add_joint(Prismatic((1, 0, 0), limits=(-1.0, 1.0)), 0, cart, name="rail")
+    builder.add_tendon(Coupling({"rail": 1.0}, stiffness=1.0), name="rope")
+    along = "rope" if what == "tendon" else "rail"
+    if what in ("motor", "servo"):
+        servo = position_servo(10.0, force_limits=limits)
+        builder.add_actuator(servo if what == "servo" else motor(force_limits=limits), along)
+    else:
+        for gear in (1.0, 2.0):
+            builder.add_actuator(motor(gear), along)
+        builder.limit_actuators(along, limits)
+    model, state = builder.build()
+    opened = forward_kinematics(model, state, jnp.array([1.5]))
+    closed = jax.jit(close_loops, static_argnums=2)(model, opened, 1)
+    np.testing.assert_allclose(closed.position[cart], [1, 0, 0], atol=1e-7)
 
 
 def test_loops_close() -> None:
