@@ -80,6 +80,34 @@ def test_torques_tell_what_they_were_made_with(motion) -> None:
     assert np.all(error < 0.1 * np.abs(truth) + 0.01)
 
 
+@pytest.mark.parametrize("every", [None, 0.01])
+@pytest.mark.parametrize("noise", [None, {"torque": 0.3}])
+def test_standard_errors_are_those_of_white_noise(every, noise) -> None:
+    """Filtered samples count as many as are independent: a damping has the standard error
+    σ / √Σ q̇², that of least squares on the unfiltered samples, however close the compared samples
+    are, with noise that is given or estimated."""
+    model = jaxccp.load(
+        """<mujoco><option gravity="0 0 0"/><worldbody><body>
+        <joint name="a" axis="0 1 0" damping="0.4"/><geom size=".1" mass="1"/></body></worldbody>
+        </mujoco>"""
+    )
+    time = np.arange(0.0, 40.0, 5e-3)
+    omega = 2 * np.pi * np.array([0.5, 1.15])
+    q, rate, gain = (
+        np.cos(np.outer(time, omega) + shift) @ (np.array([0.7, 0.3]) * omega**power)
+        for shift, power in ((0.0, 0), (np.pi / 2, 1), (np.pi, 2))
+    )
+    inertia = 0.4 * 1.0 * 0.1**2
+    torque = inertia * gain + 0.4 * rate + 0.3 * np.random.default_rng(0).normal(size=len(time))
+    log = recording(time, noise=noise, position={"a": q}, torque={"a": torque})
+    settings = InverseDynamics(cutoff=10.0, moving=0.0, every=every)
+    fit = Problem(model, [log], [Parameter('axes["a"].damping', scale=0.1)], settings).fit()
+    used = (time > settings.trim) & (time < time[-1] - settings.trim)
+    expected = 0.3 / np.sqrt(np.sum(rate[used] ** 2))
+    np.testing.assert_allclose(fit.uncertainty.standard_error, expected, rtol=0.1)
+    assert abs(fit.values[0] - 0.4) < 4 * expected
+
+
 def test_a_torque_acts_its_delay_after_it_is_recorded(motion) -> None:
     """The delay of an input has the sign that it has in simulations."""
     late, time = 0.012, motion["time"]

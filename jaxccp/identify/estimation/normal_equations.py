@@ -107,6 +107,8 @@ class Evaluator:
         """
         self.plan, self.parameters, self.threshold = plan, parameters, threshold
         scale = jnp.asarray(parameters.column("scale"))
+        # Errors of filtered samples that are closer than the filter resolves are not independent.
+        self.independent = independent = getattr(plan, "independent_share", 1.0)
 
         def residual(values: Array, change: Array, segment: Any, weight: Array) -> tuple:
             subject = parameters.apply(plan.subject, values)
@@ -124,14 +126,15 @@ class Evaluator:
             square = jnp.sum(errors**2, axis=1)
             robust = threshold**2 * (jnp.sqrt(1.0 + square / threshold**2) - 1.0)
             share = 1.0 / jnp.sqrt(1.0 + square / threshold**2)
+            share = independent * share
             return {
-                "loss": jnp.sum(robust),
+                "loss": independent * jnp.sum(robust),
                 "gradient": jnp.einsum("s,so,soz->z", share, errors, slope),
                 "hessian": jnp.einsum("s,soz,soy->zy", share, slope, slope),
                 "end": end,
                 "end_jacobian": end_slope,
-                "square": jnp.sum(errors**2, axis=0),
-                "count": jnp.sum(errors != 0.0, axis=0),
+                "square": independent * jnp.sum(errors**2, axis=0),
+                "count": independent * jnp.sum(errors != 0.0, axis=0),
             }
 
         shape = self._shape()

@@ -156,6 +156,7 @@ def losses(
             evaluator.weight = weight
         square = np.sum(errors**2, axis=2) / evaluator.threshold**2
         losses = evaluator.threshold**2 * np.sum(np.sqrt(1.0 + square) - 1.0, axis=1)
+        losses = evaluator.independent * losses
         losses = losses.reshape(len(theta), len(batch))
         good = np.isfinite(losses)
         worst = np.max(losses, where=good, initial=0.0)

@@ -22,9 +22,9 @@ class Terms:
     end_jacobian: Float[np.ndarray, "n x z"]
     """Derivative of ``end`` with respect to z."""
     square: Float[np.ndarray, "n o"]
-    """Sum of squares of the errors of each compared value."""
+    """Sum of squares of the errors of each compared value, over independent samples."""
     count: Float[np.ndarray, "n o"]
-    """Number of samples in that sum."""
+    """Number of independent samples in that sum."""
     usable: np.ndarray
     """Mask of the segments in which all numbers are finite [n]."""
     derivative_scale: Float[np.ndarray, " n"]

@@ -129,7 +129,7 @@ def known_of(fit: "Fit", case: int = 0) -> Known:
         fit: the fit.
         case: number of the case whose torques count.
     """
-    objective, plan = fit.problem.objective, fit.problem.plans[case]
+    objective, plan = fit.descent.objective, fit.problem.plans[case]
     noise = {}
     weight = getattr(plan.batch.take(np.arange(len(plan.batch))), "weight", None)
     observations = getattr(plan, "observations", ())
@@ -143,5 +143,7 @@ def known_of(fit: "Fit", case: int = 0) -> Known:
             if value > 0
         }
     values = dict(zip(fit.names, fit.values.tolist(), strict=True))
-    every = getattr(getattr(plan, "settings", None), "spacing", None) if noise else None
-    return Known(values, information(objective, fit.point), fit.names, noise, every)
+    spacing = getattr(getattr(plan, "settings", None), "spacing", None) if noise else None
+    if spacing is not None:
+        spacing /= getattr(plan, "independent_share", 1.0)
+    return Known(values, information(objective, fit.point), fit.names, noise, spacing)

@@ -33,7 +33,8 @@ class InverseDynamics:
     """Time left out at both ends of a recording, where filters are not reliable [s]."""
     every: float | None = None
     """Time between compared samples [s]; None: a quarter of the filter's period, since closer
-    samples hardly differ."""
+    samples hardly differ. Standard errors count as many samples as the filter leaves independent.
+    """
 
     @property
     def spacing(self) -> float:

@@ -13,7 +13,7 @@ from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, sliding_f
 from jaxccp.identify.inverse_dynamics.drives import without_actuators
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation
-from jaxccp.identify.recordings.starts import evenly, filled
+from jaxccp.identify.recordings.starts import evenly, filled, noise_gain
 from jaxccp.identify.subject import Subject
 
 if TYPE_CHECKING:
@@ -111,6 +111,20 @@ class InversePlan:
         """Number of unknowns of a segment besides the parameters: 0."""
         return 0
 
+    @property
+    def independent_share(self) -> float:
+        """Number of samples with independent errors, relative to the number of samples.
+
+        Errors of filtered torques are as wide as the filter: with its noise bandwidth B, 2 B of
+        them a second are independent.
+        """
+        counts = np.bincount(self.batch.recording, minlength=len(self.recordings))
+        shares = []
+        for recording in self.recordings:
+            gain = noise_gain(recording.time, self.settings.cutoff)
+            shares.append(min(1.0, self._stride(recording) * gain**2))
+        return float(counts @ shares / counts.sum())
+
     def torque(self, subject: Subject, sample: Samples) -> tuple[Array, Array]:
         """Return the measured torques and those computed with the model, along the compared axes
         [N, N m].
@@ -186,15 +200,17 @@ class InversePlan:
         measured, need = jax.vmap(lambda sample: self.torque(subject, sample))(segment)
         return segment.weight * (need - measured), change
 
+    def _stride(self, recording: Recording) -> int:
+        """Return the number of recorded samples from one compared sample to the next."""
+        time = recording.time
+        return max(1, round(self.settings.spacing * (len(time) - 1) / (time[-1] - time[0])))
+
     def _filtered(self, recording: Recording) -> Samples:
         """Return the filtered samples of a recording."""
         settings, time = self.settings, recording.time
-        spacing = settings.spacing
-        rate = (len(time) - 1) / (time[-1] - time[0])
-        stride = max(1, round(spacing * rate))
         begin = np.searchsorted(time, time[0] + settings.trim)
         end = np.searchsorted(time, time[-1] - settings.trim)
-        selected = np.arange(begin, end, stride)
+        selected = np.arange(begin, end, self._stride(recording))
         if len(selected) < 2 or len(time) < 30:
             raise ValueError(
                 f"recording {recording.name!r} of {time[-1] - time[0]:.3g} s and {len(time)} "
@@ -238,10 +254,12 @@ class InversePlan:
     def _deviation(
         self, recording: Recording, torque: np.ndarray, good: np.ndarray
     ) -> Float[np.ndarray, " o"]:
-        """Return the initial estimate of the standard deviations of a recording's torques [N, N m]."""
+        """Return the initial estimate of the standard deviations of a recording's filtered torques
+        [N, N m]."""
         if not self.torques:
             return np.full(len(self.compared), 1e-3)
-        stated = [recording[name].noise for name in self.torques]
+        gain = noise_gain(recording.time, self.settings.cutoff)
+        stated = [gain * (recording[name].noise or 0.0) for name in self.torques]
         spread = [
             1e-2 * max(float(np.std(column[fine])), 1e-6) if fine.any() else 1.0
             for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)

@@ -1,5 +1,7 @@
 """Initial states of simulations, measured from recordings, and changes of them."""
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -12,6 +14,10 @@ from jaxccp.identify.subject import Subject
 from jaxccp.math import quaternion
 from jaxccp.sensors.coordinates.addresses import Places, address_range
 from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+
+BANDWIDTH = 7 / 8 * (math.pi / 8) / math.sin(math.pi / 8)
+"""Noise bandwidth of a Butterworth filter of order 4 that is applied forwards and backwards,
+relative to its cutoff: ∫ (1 + x⁸)⁻² dx."""
 
 
 def displaced(
@@ -130,10 +136,28 @@ def evenly(
     rate = (len(time) - 1) / (time[-1] - time[0])
     even = np.linspace(time[0], time[-1], len(time))
     level = np.stack([np.interp(even, time, column) for column in values.T], axis=1)
-    if np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27:
+    if _filters(time, cutoff):
         sections = signal.butter(4, cutoff / (0.5 * rate), output="sos")
         level = np.asarray(signal.sosfiltfilt(sections, level, axis=0))
     return even, level
+
+
+def _filters(time: Float[np.ndarray, " s"], cutoff: float) -> bool:
+    """Tell whether :func:`evenly` filters."""
+    rate = (len(time) - 1) / (time[-1] - time[0])
+    return bool(np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27)
+
+
+def noise_gain(time: Float[np.ndarray, " s"], cutoff: float) -> float:
+    """Return the standard deviation of white noise after the filter of :func:`evenly`, relative to
+    that before: √(2 B / f) at the sampling rate f, with the filter's noise bandwidth B.
+
+    Args:
+        time: times of the samples [s].
+        cutoff: frequency of the filter [Hz].
+    """
+    rate = (len(time) - 1) / (time[-1] - time[0])
+    return math.sqrt(2.0 * BANDWIDTH * cutoff / rate) if _filters(time, cutoff) else 1.0
 
 
 def smoothed(
