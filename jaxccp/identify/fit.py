@@ -63,7 +63,7 @@ class Fit:
     @cached_property
     def uncertainty(self) -> Uncertainty:
         """Standard errors of the parameters, with the error of the steps where it is known."""
-        noise = uncertainty(self.problem.objective, self.point)
+        noise = uncertainty(self.descent.objective, self.point)
         return noise if self.step_error is None else noise.with_systematic_error(self.step_error)
 
     @cached_property
@@ -87,7 +87,7 @@ class Fit:
         """Return which combinations of parameters the recordings determine."""
         problem = self.problem
         return identifiability(
-            problem.objective, self.point, problem.names, problem.column("scale")
+            self.descent.objective, self.point, problem.names, problem.column("scale")
         )
 
     def __getitem__(self, name: str) -> float:

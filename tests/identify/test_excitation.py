@@ -5,9 +5,18 @@ import numpy as np
 import pytest
 
 import jaxccp
-from jaxccp.identify import Design, Limits, excite, read
+from jaxccp.identify import (
+    Design,
+    InverseDynamics,
+    Limits,
+    Method,
+    Problem,
+    excite,
+    read,
+    recording,
+)
 from jaxccp.identify.excitation.basis import Basis
-from jaxccp.identify.excitation.excite import Known, search_of
+from jaxccp.identify.excitation.excite import Known, known_of, search_of
 from jaxccp.identify.excitation.limits import joint_limits
 from jaxccp.io import InputError
 from tests.identify.planar_arm import CENTRES, JOINTS, LENGTHS, XML, regressor
@@ -127,6 +136,22 @@ def test_optimal_motion_keeps_its_limits_and_tells_more(arm, known, tmp_path):
         np.testing.assert_allclose(file["qpos"], motion.position[0])
     with pytest.raises(InputError, match="npz or"):
         motion.save(tmp_path / "plan.txt")
+
+
+def test_known_noise_is_that_of_the_fit(arm):
+    """A later fit that ends far from the minimum has larger errors, and leaves the earlier one as
+    it is."""
+    time = np.arange(0.0, 2.0, 5e-3)
+    position = {name: np.sin(5 * time + k) for k, name in enumerate(JOINTS)}
+    torque = {name: np.cos(7 * time) for name in JOINTS}
+    log = recording(time, position=position, torque=torque)
+    problem = Problem(arm, [log], [PARAMETERS[0]], InverseDynamics())
+    fit = problem.fit()
+    noise = known_of(fit).noise
+    problem.method = Method(iterations=0)
+    poor = problem.fit(initial=dict.fromkeys(problem.names, 100.0))
+    assert known_of(fit).noise == noise
+    assert all(known_of(poor).noise[name] > 10.0 * noise[name] for name in JOINTS)
 
 
 def test_limits_are_read_and_wrong_ones_refused(arm):

@@ -139,6 +139,23 @@ def test_nonlinear_profile_is_that_of_another_minimiser():
     assert abs(high + low) > 0.05 * high
 
 
+def test_later_fits_leave_a_profile_as_it_is():
+    """Each fit keeps the standard deviations that it estimated."""
+    random, time = np.random.default_rng(1), np.linspace(0.0, 1.0, SAMPLES)
+    values = 2.0 - 3.0 * time + 3.0 * random.normal(size=SAMPLES)
+    fit = fitted(lambda t, level, slope: level + slope * t, ("level", "slope"), values, (2.0, -3.0))
+    problem, method = fit.problem, fit.problem.method
+    first = fit.profile("slope")
+    problem.method = replace(method, iterations=0)
+    later = problem.fit(initial={"level": 100.0, "slope": 90.0})
+    problem.method = method
+    again = fit.profile("slope")
+    assert again.interval == first.interval and again.notes == first.notes
+    np.testing.assert_array_equal(again.rise, first.rise)
+    weights = [f.descent.objective.evaluators[0].weight for f in (fit, later)]
+    assert weights[1] < 0.5 * weights[0]  # estimated far from the minimum
+
+
 def test_unknown_names_are_refused():
     fit = fitted(lambda t, level: level + 0 * t, ("level",), np.ones(SAMPLES), (0.0,))
     with pytest.raises(ValueError, match="there is no parameter 'nothing'"):

@@ -159,7 +159,7 @@ def test_replay_shows_where_the_bob_is(fit):
 
 def test_errors_are_those_of_the_loss(fit):
     (curves,) = curves_of(fit)
-    terms, evaluator = fit.point.terms[0], fit.problem.objective.evaluators[0]
+    terms, evaluator = fit.point.terms[0], fit.descent.objective.evaluators[0]
     mean = np.sqrt(terms.square.sum() / terms.count.sum()) * NOISE / evaluator.weight[0]
     error, unit = curves.rms['position["swing"]']
     assert unit == "rad"

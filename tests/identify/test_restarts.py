@@ -41,8 +41,6 @@ def rough() -> Problem:
 def test_losses_of_a_batch_are_those_of_one_vector_after_the_other(rough: Problem):
     theta = np.geomspace(5.0, 300.0, DRAWS)[:, None]
     objective, still = rough.objective, (np.zeros((1, 0)),)
-    for evaluator in objective.evaluators:
-        evaluator.reset_deviations()
     alone = [objective.at(vector, still).loss for vector in theta[:3]]
     np.testing.assert_allclose(losses(objective, theta)[:3], alone, rtol=1e-9)
 

@@ -70,23 +70,17 @@ def restarted(
         progress: called after every accepted step of each descent.
         restarts: settings of the random starts.
     """
-    evaluators = problem.objective.evaluators
     results = []
     for start in restarts.begin(problem, theta):
         stages = descend(problem, start, progress)
         descent = stages[-1]
-        deviations = [(evaluator.weight, evaluator.gaps) for evaluator in evaluators]
         # Each descent has its own estimated standard deviations; losses are compared with the given
         # ones.
-        for evaluator in evaluators:
-            evaluator.reset_deviations()
         end = problem.objective.at(descent.point.theta, descent.point.starts)
         lost = sum(int(np.sum(~terms.usable)) for terms in end.terms)
-        results.append(((lost, end.loss), stages, deviations))
-    lowest, best, deviations = min(results, key=lambda result: result[0])
-    for evaluator, (weight, gaps) in zip(evaluators, deviations, strict=True):
-        evaluator.weight, evaluator.gaps = weight, gaps
-    same = sum(key <= (lowest[0], lowest[1] * (1.0 + SAME)) for key, _, _ in results)
+        results.append(((lost, end.loss), stages))
+    lowest, best = min(results, key=lambda result: result[0])
+    same = sum(key <= (lowest[0], lowest[1] * (1.0 + SAME)) for key, _ in results)
     note = (
         f"{same} of {len(results)} descents, from the best of {restarts.draws} draws, ended at the "
         "least loss."

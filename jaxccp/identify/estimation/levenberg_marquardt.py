@@ -37,6 +37,8 @@ class Descent:
 
     point: Point
     """Parameters and initial states at the end, with the loss."""
+    objective: Objective
+    """The loss, with the standard deviations that were estimated last."""
     losses: tuple[float, ...]
     """Negative log-likelihood (up to a constant) at the start and after each accepted step: the
     loss and the logarithms of the standard deviations that were estimated by then."""
@@ -62,7 +64,7 @@ def minimise(
     so that the others can proceed (projected Newton: Bertsekas, SIAM J. Control Optim. 20, 1982).
 
     Args:
-        objective: the loss.
+        objective: the loss; the standard deviations that it has remain.
         theta: initial values.
         bounds: lower and upper bounds.
         method: settings.
@@ -77,6 +79,7 @@ def minimise(
             np.zeros((len(evaluator.plan.batch), evaluator.plan.unknowns))
             for evaluator in objective.evaluators
         )
+    objective = objective.with_own_deviations()
     point = objective.at(theta, starts)
     if not any(terms.usable.any() for terms in point.terms):
         raise FloatingPointError(
@@ -131,7 +134,7 @@ def minimise(
         elif done:
             converged = True
             break
-    return Descent(point, tuple(losses), np.array(path), evaluations, converged)
+    return Descent(point, objective, tuple(losses), np.array(path), evaluations, converged)
 
 
 def _overestimates_noise(objective: Objective, point: Point) -> bool:

@@ -64,6 +64,14 @@ class Objective:
         copied.evaluators = tuple(evaluators)
         return copied
 
+    def with_own_deviations(self) -> "Objective":
+        """Return the same loss with standard deviations of its own, at first the same, that can be
+        estimated without a change of this loss."""
+        evaluators = [copy.copy(evaluator) for evaluator in self.evaluators]
+        for evaluator in evaluators:
+            evaluator.gaps = copy.copy(evaluator.gaps)
+        return self.with_evaluators(evaluators)
+
     def values(self, case: int, theta: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n p"]:
         """Return the parameters of each segment of a case."""
         return theta[self.rows(case)]

@@ -121,7 +121,7 @@ class _Refit:
     """Fits with one parameter held constant."""
 
     def __init__(self, fit: "Fit", place: int, threshold: float) -> None:
-        problem, objective = fit.problem, fit.problem.objective
+        problem, objective = fit.problem, fit.descent.objective
         self.name, self.place, self.threshold = fit.names[place], place, threshold
         self.best = fit.point
         self.bounds = problem.column("lower"), problem.column("upper")
