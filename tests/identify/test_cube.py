@@ -135,6 +135,7 @@ def test_bad_parameter_files_are_refused(tmp_path: Path, text: str):
         ["identify", "--demo", "--evaluate", "missing.json"],
         ["identify", "--demo", "--law", "newton"],
         ["identify", "--demo", "--segment", "0.1"],
+        ["identify", "--demo", "--threshold", "0"],
     ],
 )
 def test_bad_usage_exits_with_2_and_writes_nothing(arguments: list[str], tmp_path: Path):

@@ -13,6 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from jaxccp import load
 from jaxccp.identify import Method, Parameter, Problem, recording
+from jaxccp.identify.estimation.restarts import losses
 from jaxccp.identify.recordings.segments import Batch
 
 pytest.importorskip("mujoco")
@@ -20,6 +21,7 @@ SWING = '<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></wor
 SAMPLES = 40
 QUANTILE = 3.8414588206941236
 """Quantile of χ² with one degree of freedom, for 95 %."""
+METHOD = Method(threshold=1e3, tolerance=1e-10, reweight=0)
 
 
 @jax.tree_util.register_dataclass
@@ -53,7 +55,7 @@ class Formula:
         return (self.function(segment.time, *values) - segment.value)[:, None], change
 
 
-def fitted(function, names, values, initial, **bounds):
+def fitted(function, names, values, initial, method=METHOD, **bounds):
     """Return a fit of a function of time to 40 samples.
 
     Args:
@@ -61,6 +63,7 @@ def fitted(function, names, values, initial, **bounds):
         names: names of the parameters.
         values: values of the samples.
         initial: initial values of the parameters.
+        method: settings of the fit.
         bounds: keyword arguments of ``Parameter`` by parameter name.
     """
 
@@ -73,7 +76,6 @@ def fitted(function, names, values, initial, **bounds):
     time = np.linspace(0.0, 1.0, SAMPLES)
     log = recording(time, position={"a": values})
     parameters = [parameter(name, first) for name, first in zip(names, initial, strict=True)]
-    method = Method(threshold=1e3, tolerance=1e-10, reweight=0)
     formula = cast(Any, Formula(function, names))
     return Problem(load(SWING), [log], parameters, formula, method).fit()
 
@@ -100,13 +102,12 @@ def test_profile_of_a_linear_problem_is_the_exact_parabola():
 
 def test_flat_direction_has_no_end_and_a_bound_says_so():
     values = np.linspace(0.0, 1.0, SAMPLES)
-    bounds = {"second": {"lower": 0.0}}
     fit = fitted(
         lambda t, first, second: (first + second) * t,
         ("first", "second"),
         values,
         (0.5, 0.4),
-        **bounds,
+        second={"lower": 0.0},
     )
     assert not np.isfinite(fit.uncertainty.standard_error).any()
     profile = fit.profile("first", points=6)
@@ -162,3 +163,30 @@ def test_unknown_names_are_refused():
         fit.profile("nothing")
     with pytest.raises(ValueError, match="probability"):
         fit.profile("level", level=95)
+
+
+@pytest.mark.parametrize("threshold", [np.inf, 1e9])
+def test_without_a_threshold_a_fit_is_least_squares(threshold):
+    random, time = np.random.default_rng(1), np.linspace(0.0, 1.0, SAMPLES)
+    values = 2.0 - 3.0 * time + 0.5 * random.standard_t(1.5, size=SAMPLES)
+    fit = fitted(
+        lambda t, level, slope: level + slope * t,
+        ("level", "slope"),
+        values,
+        (0.0, 0.0),
+        Method(threshold=threshold, tolerance=1e-12),
+    )
+    objective = fit.problem.objective
+    matrix = np.column_stack([np.ones(SAMPLES), time])
+    best, (square,), *_ = np.linalg.lstsq(matrix, values, rcond=None)
+    np.testing.assert_allclose(fit.values, best, rtol=1e-5)
+    given = objective.at(fit.values, fit.point.starts)
+    assert given.loss == pytest.approx(0.5 * square, rel=1e-6)
+    (drawn,) = losses(objective, fit.values[None])
+    assert drawn == pytest.approx(0.5 * square, rel=1e-6)
+
+
+def test_a_threshold_is_positive():
+    for threshold in (0.0, -3.0, np.nan):
+        with pytest.raises(ValueError, match="threshold must be"):
+            Method(threshold=threshold)

@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.identify_config import built
 from jaxccp.cli.options import Exit
 from jaxccp.cli.progress import following
 from jaxccp.identify import Method, split
@@ -99,7 +100,8 @@ def _identified(
         what = "one toss cannot be both fitted and held out"
         raise InputError("tosses", what, "record at least two")
     fitted, held_out = split(tosses, request.holdout, request.seed)
-    settings, method = request.settings, Method(**request.method)
+    settings = request.settings
+    method = built("the command line", "method", Method, request.method)
     with following(method.iterations, len(request.horizons)) as follower:
         follower.stage(f"fitting over {', '.join(map(str, request.horizons))} samples")
         try:

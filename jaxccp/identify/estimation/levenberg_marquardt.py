@@ -16,19 +16,30 @@ parameters."""
 
 @dataclass(frozen=True)
 class Method:
-    """Settings of the Levenberg–Marquardt iteration."""
+    """Settings of the Levenberg–Marquardt iteration.
+
+    Raises ``ValueError`` if ``threshold`` is not positive.
+    """
 
     iterations: int = 30
     """Maximum number of steps, including rejected ones."""
     tolerance: float = 1e-4
     """Relative decrease of the loss below which the iteration ends."""
     threshold: float = 3.0
-    """Number of standard deviations beyond which the error of a sample counts linearly."""
+    """Number of standard deviations beyond which the error of a sample counts linearly; inf: least
+    squares."""
     damping: float = 1e-3
     """Damping of the first step."""
     reweight: int = 2
     """Number of times that a converged iteration goes on with standard deviations of channels
     estimated again."""
+
+    def __post_init__(self) -> None:
+        if not self.threshold > 0:
+            raise ValueError(
+                "threshold must be standard deviations > 0 (inf: least squares), not "
+                f"{self.threshold!r}"
+            )
 
 
 @dataclass(frozen=True)

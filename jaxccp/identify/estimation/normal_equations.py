@@ -124,11 +124,11 @@ class Evaluator:
             zero = jnp.zeros(len(scale) + plan.unknowns)
             (slope, end_slope), (errors, end) = jacobian(at, has_aux=True)(zero)
             square = jnp.sum(errors**2, axis=1)
-            robust = threshold**2 * (jnp.sqrt(1.0 + square / threshold**2) - 1.0)
-            share = 1.0 / jnp.sqrt(1.0 + square / threshold**2)
-            share = independent * share
+            # The pseudo-Huber loss threshold² (root − 1), without its cancellation.
+            root = jnp.sqrt(1.0 + square / threshold**2)
+            share = independent / root
             return {
-                "loss": independent * jnp.sum(robust),
+                "loss": independent * jnp.sum(square / (1.0 + root)),
                 "gradient": jnp.einsum("s,so,soz->z", share, errors, slope),
                 "hessian": jnp.einsum("s,soz,soy->zy", share, slope, slope),
                 "end": end,

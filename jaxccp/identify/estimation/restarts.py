@@ -154,10 +154,10 @@ def losses(
             errors = evaluator.residuals(values, np.zeros((len(values), evaluator.plan.unknowns)))
         finally:
             evaluator.weight = weight
-        square = np.sum(errors**2, axis=2) / evaluator.threshold**2
-        losses = evaluator.threshold**2 * np.sum(np.sqrt(1.0 + square) - 1.0, axis=1)
-        losses = evaluator.independent * losses
-        losses = losses.reshape(len(theta), len(batch))
+        square = np.sum(errors**2, axis=2)
+        with np.errstate(invalid="ignore"):  # of errors that are not finite
+            robust = square / (1.0 + np.sqrt(1.0 + square / evaluator.threshold**2))
+        losses = evaluator.independent * np.sum(robust, axis=1).reshape(len(theta), len(batch))
         good = np.isfinite(losses)
         worst = np.max(losses, where=good, initial=0.0)
         total = total + np.where(good, losses, worst).sum(axis=1)
