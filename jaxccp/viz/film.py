@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import IO
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -11,6 +14,7 @@ from matplotlib.animation import FFMpegWriter, PillowWriter, writers
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from jaxccp.io import write_file
 from jaxccp.model import Model
 from jaxccp.viz.mesh import polygons, rotation
 from jaxccp.viz.palette import FIXED
@@ -133,22 +137,32 @@ def write_film(
     """Write a film of a motion as ``.gif``, or as ``.mp4``, which needs the program ffmpeg.
 
     Args:
-        file: the file to write.
+        file: the file to write; it appears when it is complete, in a folder that is made.
         stage: the view.
         poses: positions [m] and orientations of all bodies at each instant.
         rate: frames per second [1/s].
 
     Raises:
         ValueError: the name has another suffix, or the program ffmpeg is missing.
+        InputError: the folder cannot be made or written to.
     """
     check_film(file)
     figure = Figure(figsize=(stage.width / DPI, stage.height / DPI), dpi=DPI)
     FigureCanvasAgg(figure)
     writer = (PillowWriter if file.suffix.lower() == ".gif" else FFMpegWriter)(fps=rate)
-    with writer.saving(figure, str(file), DPI):
-        for position, quaternion in poses:
-            stage.draw(figure, np.asarray(position, float), np.asarray(quaternion, float))
-            writer.grab_frame()
+
+    def write(out: IO[bytes]) -> None:
+        # ffmpeg takes the name of a file, and from its suffix what to make.
+        with TemporaryDirectory() as folder:
+            made = Path(folder) / f"film{file.suffix.lower()}"
+            with writer.saving(figure, str(made), DPI):
+                for position, quaternion in poses:
+                    stage.draw(figure, np.asarray(position, float), np.asarray(quaternion, float))
+                    writer.grab_frame()
+            with made.open("rb") as film:
+                copyfileobj(film, out)
+
+    write_file(file, write)
 
 
 def _corners(

@@ -1,5 +1,6 @@
 """Check frames and films of a motion."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from jaxccp.io import InputError
 from jaxccp.model import Model, Plane, Sphere
 from jaxccp.scene import ModelBuilder
 from jaxccp.viz import Stage, write_film
@@ -105,6 +107,28 @@ def test_a_gif_plays_the_motion(tmp_path: Path) -> None:
             film.seek(i)
             columns.append(coloured(np.asarray(film.convert("RGB")))[:, 1].mean())
     assert columns[0] < columns[1] - 10 < columns[2] - 20
+
+
+def test_a_film_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    model, state = ball(0.0, 0.0, 0.0)
+    stage, file = Stage(model, np.zeros(3), 0.5), tmp_path / "new" / "ball.gif"
+    pose = state.position, state.quaternion
+
+    def poses(count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for _ in range(count):
+            yield pose
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_film(file, stage, poses(2))
+    assert list(file.parent.iterdir()) == []
+    write_film(file, stage, [pose])
+    complete = file.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        write_film(file, stage, poses(1))
+    assert list(file.parent.iterdir()) == [file] and file.read_bytes() == complete
+    with pytest.raises(InputError, match=r"cannot be written .*name another folder"):
+        write_film(file / "below.gif", stage, [pose])
 
 
 def test_a_film_of_another_kind_is_refused(tmp_path: Path) -> None:
