@@ -92,6 +92,12 @@ def positive(value: float) -> float:
     return value
 
 
+def is_set(context: typer.Context, name: str) -> bool:
+    """Return whether the user gave an option on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
 def present(path: Path) -> Path:
     """Check that a file exists; exit with code 2 otherwise."""
     if not path.exists():

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jaxccp.cli import app
+from jaxccp.cli.runs import run_view
 from jaxccp.io import Recording, save_trajectory
 from jaxccp.model import Model, State
 from jaxccp.scenes.library import SCENES
@@ -74,10 +75,14 @@ def test_a_motion_of_a_model_file(tmp_path: Path) -> None:
     model.write_text(ARM)
     time = np.arange(5.0) / 30
     np.savez(motion, time=time, qpos=np.sin(time)[:, None], source=np.array(str(model)))
-    result = view(motion, "--html", tmp_path / "arm.html", "--follow", "arm")
+    film = tmp_path / "new" / "arm.gif"
+    result = view(motion, "--html", tmp_path / "arm.html", "--film", film, "--follow", "arm")
     assert result.exit_code == 0, result.output
-    refused = view(motion, "--html", tmp_path / "no.html", "--follow", "leg")
+    assert film.exists() and (tmp_path / "arm.html").exists()
+    refused = view(motion, "--follow", "leg")
     assert refused.exit_code == 2 and "no body 'leg'" in refused.stderr
+    refused = view(motion, "--copy", 1)
+    assert refused.exit_code == 2 and "has 1 copy: --copy is at most 0" in refused.stderr
 
 
 def test_it_listens_for_this_computer_unless_told(
@@ -98,6 +103,36 @@ def interrupted() -> NoReturn:
         KeyboardInterrupt: always.
     """
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("stack --html page.html --follow world", "--follow: goes with the browser or --film"),
+        ("stack --model billiards", "--model: goes with MOTION.npz"),
+        ("stack --copy 0", "--copy: goes with MOTION.npz"),
+        ("stack --film film.gif --port 8081", "--port: goes with the browser"),
+        ("stack --html page.html --host 0.0.0.0", "--host: goes with the browser"),
+        ("stack --speed 2", "--speed: goes with --html or --film"),
+        ("{motion} --dt 1e-3", "--dt: goes with what is simulated"),
+        ("{motion} --duration 1", "--duration: goes with what is simulated"),
+        ("{motion} --seed 0", "--seed: goes with built-in scenes"),
+        ("{model} --seed 0", "--seed: goes with built-in scenes"),
+        ("stack --follow world", "body 'world' does not move: --follow takes one that does"),
+        ("stack --film {motion}/film.gif", "is a file, not a folder"),
+        ("stack --html {motion}/page.html", "is a file, not a folder"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, named: str
+) -> None:
+    monkeypatch.setattr(run_view, "rollout", lambda *_, **__: pytest.fail("simulated"))
+    monkeypatch.setattr(viser, "ViserServer", lambda **_: pytest.fail("shown"))
+    motion, model = recorded(tmp_path, "billiards"), tmp_path / "arm.xml"
+    model.write_text(ARM)
+    result = view(*words.format(motion=motion, model=model).split())
+    assert result.exit_code == 2, result.output
+    assert named in " ".join(result.stderr.replace("│", " ").split())
 
 
 def test_endings() -> None:

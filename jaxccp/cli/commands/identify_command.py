@@ -19,7 +19,7 @@ from jaxccp.cli.commands.identify_options import (
     ResumeOption,
     SplitSeedOption,
 )
-from jaxccp.cli.commands.identify_usage import cube_parameters, is_set, model_request, values_of
+from jaxccp.cli.commands.identify_usage import cube_parameters, model_request, values_of
 from jaxccp.cli.commands.scene_argument import is_model
 from jaxccp.cli.dataclass_options import finished, with_options
 from jaxccp.cli.known_names import METHOD, RESIDUALS, RESTARTS
@@ -30,6 +30,7 @@ from jaxccp.cli.options import (
     LawOption,
     PrecisionOption,
     StepperOption,
+    is_set,
     present,
 )
 

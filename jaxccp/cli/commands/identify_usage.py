@@ -85,12 +85,6 @@ def model_request(
     )
 
 
-def is_set(context: typer.Context, name: str) -> bool:
-    """Return whether the user gave an option on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
 def _option(name: str) -> str:
     """Return the name of an option as it is written on the command line."""
     return "--" + name.replace("_", "-")

@@ -20,7 +20,7 @@ from jaxccp.cli.commands.scene_argument import (
     scene_or_model,
 )
 from jaxccp.cli.known_names import SCENES
-from jaxccp.cli.options import CacheOption, positive, present
+from jaxccp.cli.options import CacheOption, folder, is_set, positive, present
 
 MOTION = ".npz"
 
@@ -36,10 +36,35 @@ def _model(value: str | None) -> str | None:
     return None if value is None else scene_or_model(value)
 
 
-def _page(value: Path | None) -> Path | None:
+def _page(param: typer.CallbackParam, value: Path | None) -> Path | None:
     if value is not None and value.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter(f"{value} does not end in .html")
+    return _written(param, value)
+
+
+def _written(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    if value is not None:
+        folder(param, value.parent)
     return value
+
+
+def _check_used(
+    context: typer.Context, motion: bool, from_file: bool, page: Path | None, film: Path | None
+) -> None:
+    """Raise ``typer.BadParameter`` for an option that was given and would have no effect."""
+    live = page is None and film is None
+    unused = {
+        "goes with MOTION.npz": () if motion else ("model", "copy"),
+        "goes with what is simulated, not a motion": ("dt", "duration") if motion else (),
+        "goes with built-in scenes": ("seed",) if motion or from_file else (),
+        "goes with the browser or --film": ("follow",) if page and not film else (),
+        "goes with the browser": () if live else ("port", "host"),
+        "goes with --html or --film; the browser has its own": ("speed",) if live else (),
+    }
+    for remedy, names in unused.items():
+        for name in names:
+            if is_set(context, name):
+                raise typer.BadParameter(remedy, param_hint=f"--{name}")
 
 
 TargetArgument = Annotated[
@@ -65,6 +90,7 @@ FilmOption = Annotated[
     typer.Option(
         "--film",
         metavar="FILE",
+        callback=_written,
         help="Write a film, .gif or .mp4 (which needs ffmpeg), instead of showing the motion.",
     ),
 ]
@@ -84,7 +110,7 @@ SpeedOption = Annotated[
     typer.Option(callback=positive, help="Speed of page and film: seconds of motion per second."),
 ]
 FollowOption = Annotated[
-    str | None, typer.Option(metavar="BODY", help="Body that the camera follows at first.")
+    str | None, typer.Option(metavar="BODY", help="Moving body that the camera follows at first.")
 ]
 SourceOption = Annotated[
     str | None,
@@ -100,6 +126,7 @@ CopyOption = Annotated[
 
 
 def view(
+    context: typer.Context,
     target: TargetArgument,
     html: PageOption = None,
     film: FilmOption = None,
@@ -131,6 +158,7 @@ def view(
     options = FileOptions(
         keyframe, None, packages_of(package), floating, actuators, allow_unsupported
     ).check(motion or is_model(target), motion)
+    _check_used(context, motion, is_model(target), html, film)
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)

@@ -97,10 +97,7 @@ def view_command(
         whose = _whose(Path(target), source) if motion else target
         model, state, opened = _opened(whose, seed, options)
         if follow is not None:
-            try:
-                index("the model", "body", model.topology.bodies, follow)
-            except ValueError as error:
-                refuse(str(error))
+            _check_followed(model, follow)
         if motion:
             path = _recorded(Path(target), model, state, opened, copy)
         else:
@@ -109,6 +106,17 @@ def view_command(
             _film(path, target, film, speed, follow)
         if film is None or page is not None:
             _show(path, target, page, (host, port), speed, follow)
+
+
+def _check_followed(model: Model, name: str) -> None:
+    """Exit with code 2 if the model has no body of this name, or it does not move."""
+    topology = model.topology
+    try:
+        body = index("the model", "body", topology.bodies, name)
+    except ValueError as error:
+        refuse(str(error))
+    if not topology.movable[body]:
+        refuse(f"body {name!r} does not move: --follow takes one that does")
 
 
 def _show(
@@ -200,6 +208,7 @@ def _whose(path: Path, source: str | None) -> str:
 def _recorded(path: Path, model: Model, state: State, opened: Opened | None, copy: int) -> Motion:
     """Read a motion: for a model file from MuJoCo's coordinates, for a scene from poses."""
     if opened is not None:
+        _check_copy(path, copy, 1)
         loaded = opened.loaded
         with Arrays(path) as arrays:
             arrays.require("time", "qpos")
@@ -216,8 +225,14 @@ def _recorded(path: Path, model: Model, state: State, opened: Opened | None, cop
         return Motion(model, time, np.asarray(states.position), np.asarray(states.quaternion), None)
     recording = load_trajectory(path)
     position, quaternion = recording.position, recording.quaternion
+    _check_copy(path, copy, len(position) if position.ndim == 4 else 1)
     if position.ndim == 4:
-        if copy >= len(position):
-            refuse(f"{path}: has {len(position)} copies: --copy is at most {len(position) - 1}")
         position, quaternion = position[copy], quaternion[copy]
     return Motion(model, recording.time, position, quaternion, None)
+
+
+def _check_copy(path: Path, copy: int, count: int) -> None:
+    """Exit with code 2 if a motion of ``count`` copies has none of this index."""
+    if copy >= count:
+        copies = "copy" if count == 1 else "copies"
+        refuse(f"{path}: has {count} {copies}: --copy is at most {count - 1}")
