@@ -54,6 +54,8 @@ class Subject:
     """Calibration of the recordings' channels."""
     time_scale: Float[Array, ""]
     """Ratio of true to recorded time; recorded rates refer to the recording's clock."""
+    centre_shift: Float[Array, "nb 3"]
+    """Shift of each body's centre of mass by parameters, body axes [m]."""
     law_numbers: dict[str, Float[Array, ""]] = field(default_factory=dict)
     """Numbers of an impact law that are not part of the model, if they differ from the law's
     defaults (:func:`jaxccp.identify.impacts.impacts.law_number`)."""
@@ -70,4 +72,11 @@ class Subject:
             state: a state of it.
             channels: names of the recorded channels.
         """
-        return Subject(model, layout, state, Channels.ideal(channels), jnp.ones(()))
+        return Subject(
+            model,
+            layout,
+            state,
+            Channels.ideal(channels),
+            time_scale=jnp.ones(()),
+            centre_shift=jnp.zeros_like(state.position),
+        )

@@ -15,9 +15,10 @@ from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.parameters.inertial import nominal_factor, physical, with_inertias
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.paths import resolve
+from jaxccp.identify.recordings.filters import filled_poses
 from jaxccp.identify.recordings.recording import Channel, Recording
 from jaxccp.identify.recordings.segments import noise_of
-from jaxccp.identify.recordings.starts import Guess, filled_poses, start_deviation
+from jaxccp.identify.recordings.starts import Guess, start_deviation
 from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.uncertainty.intervals import direction_text
 

@@ -12,8 +12,8 @@ from scipy.optimize import linear_sum_assignment
 from jaxccp.dynamics import inverse_dynamics
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.limits import excess, limits_of, span
+from jaxccp.identify.recordings.filters import filled, smoothed
 from jaxccp.identify.recordings.recording import Recording
-from jaxccp.identify.recordings.starts import filled, smoothed
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates

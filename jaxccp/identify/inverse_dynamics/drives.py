@@ -100,7 +100,8 @@ def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.
     sites.
 
     A frame is a site of the model, or a body's frame, which gets a new site: for a free body the
-    frame of its recorded coordinates, else the centre of mass.
+    frame of its recorded coordinates, else at the centre of mass that the model has without
+    parameters. Parameters do not move it on its body.
 
     Raises:
         ValueError: the model has neither a site nor a body of that name.
@@ -114,7 +115,7 @@ def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.
             index.append(sites.names.index(name))
             continue
         body = topology.body(name)
-        centre = subject.layout.centre[free[body]] if body in free else jnp.zeros(3)
+        centre = subject.layout.centre[free[body]] if body in free else subject.centre_shift[body]
         index.append(len(sites.names) + len(bodies))
         bodies.append(body)
         positions.append(-centre)

@@ -11,9 +11,9 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.inverse_dynamics.drives import without_actuators
+from jaxccp.identify.recordings.filters import evenly, filled, noise_gain
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation
-from jaxccp.identify.recordings.starts import evenly, filled, noise_gain
 from jaxccp.identify.subject import Subject
 
 if TYPE_CHECKING:

@@ -120,4 +120,9 @@ def with_inertias(
         ),
     )
     centre = subject.layout.centre + away[subject.layout.places.free[2]]
-    return replace(subject, model=model, layout=replace(subject.layout, centre=centre))
+    return replace(
+        subject,
+        model=model,
+        layout=replace(subject.layout, centre=centre),
+        centre_shift=subject.centre_shift + away,
+    )

@@ -15,6 +15,7 @@ from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify.inverse_dynamics.drives import largest_inertia, with_drives, with_frames
+from jaxccp.identify.recordings.calibrated_start import CalibratedStart
 from jaxccp.identify.recordings.channel_values import channel_values, errors, features
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
@@ -43,6 +44,7 @@ class SimulationPlan:
         self.subject = subject
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         rest = qpos, qvel
+        self._calibrated_start = CalibratedStart.of(subject, recordings)
         self._starts = [Guess(subject, r, settings.cutoff, rest) for r in recordings]
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
         self.observations = self._observations()
@@ -109,7 +111,7 @@ class SimulationPlan:
         """
         layout, stepper, h, leaps = subject.layout, self.stepper, self.settings.step, self._leaps
         model = self._centring.apply(subject.model, h) if leaps else subject.model
-        qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
+        qpos, qvel = self._calibrated_start.true_state(subject, segment.qpos, segment.qvel)
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
         begin = layout.state(model, subject.state, qpos, qvel)
@@ -139,10 +141,16 @@ class SimulationPlan:
         (final, last), table = lax.scan(advance, (carry, begin), (numbers, controls, *inputs))
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
         if self.settings.continuity is None:  # nothing asks where the segment ends
-            return shown, (segment.next_qpos, segment.next_qvel)
+            return shown, self._next_start(subject, segment)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
         return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
+
+    def _next_start(
+        self, subject: Subject, segment: Segments
+    ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        """Return ``qpos`` and ``qvel`` as measured at the start of the next segment."""
+        return self._calibrated_start.true_state(subject, segment.next_qpos, segment.next_qvel)
 
     def residual(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
@@ -157,7 +165,7 @@ class SimulationPlan:
         """
         shown, end = self.predict(self.driven(subject), segment, change)
         error = errors(shown, segment.observed, self.observations)
-        gap = displacement(subject.layout, (segment.next_qpos, segment.next_qvel), end)
+        gap = displacement(subject.layout, self._next_start(subject, segment), end)
         return segment.weight * error, gap if self.unknowns else gap[:0]
 
     def curves(

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.spatial.transform import Rotation
 
+from jaxccp.identify.recordings.filters import filled_poses
 from jaxccp.identify.recordings.recording import Recording
-from jaxccp.identify.recordings.starts import filled_poses
 from jaxccp.identify.simulation.plan import SimulationPlan
 from jaxccp.identify.simulation.simulate import Simulate
 from jaxccp.identify.subject import Subject

@@ -1,0 +1,84 @@
+"""Check that measured initial states and recorded frames stay where they were measured, whatever
+the parameters are."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import jaxccp
+from jaxccp.identify import Parameter, Problem, Simulate, inertial_of, recording
+from jaxccp.identify.case import subject_of
+from jaxccp.identify.inverse_dynamics.drives import with_frames
+from jaxccp.identify.parameters.parameter import ParameterSet
+
+pytest.importorskip("mujoco")
+
+LENGTH, MASS, INERTIA, DAMPING = 0.3, 1.0, 0.02, 0.1
+PENDULUM = f"""<mujoco><worldbody><body name="bob" pos="0 0 1">
+<joint name="a" axis="0 1 0" damping="{DAMPING}"/>
+<inertial pos="0 0 {-LENGTH}" mass="{MASS}" diaginertia="{INERTIA} {INERTIA} {INERTIA}"/>
+</body></worldbody></mujoco>"""
+
+
+def swing(start: float, time: np.ndarray) -> np.ndarray:
+    """Return angle and rate of the pendulum [2 s], integrated to rounding.
+
+    Args:
+        start: initial angle [rad]; it starts at rest.
+        time: times [s].
+    """
+
+    def slope(_: float, y: np.ndarray) -> list[float]:
+        torque = -MASS * 9.81 * LENGTH * np.sin(y[0]) - DAMPING * y[1]
+        return [y[1], torque / (INERTIA + MASS * LENGTH**2)]
+
+    ends = (time[0], time[-1])
+    return solve_ivp(slope, ends, [start, 0.0], t_eval=time, rtol=1e-10, atol=1e-12).y
+
+
+def test_measured_starts_are_calibrated() -> None:
+    """An offset of positions and a scale of rates also act on the states from which simulations
+    start: exact recordings of encoders that are off tell both, and the damping."""
+    offset, scale, time = 0.05, 1.2, np.arange(0.0, 2.0, 5e-3)
+    logs = []
+    for number, start in enumerate((1.0, -0.7)):
+        angle, rate = swing(start, time)
+        logs.append(
+            recording(
+                time,
+                f"swing {number}",
+                noise={"position": 1e-4, "rate": 1e-3},
+                position={"a": angle + offset},
+                rate={"a": scale * rate},
+            )
+        )
+    parameters = [
+        Parameter('axes["a"].damping', initial=0.05, scale=0.05),
+        Parameter('channels["position*"].offset', initial=0.0, scale=0.01),
+        Parameter('channels["rate*"].scale', initial=1.0, scale=0.1),
+    ]
+    settings = Simulate(0.4, h=2e-3, start="measured", cutoff=np.inf)
+    fit = Problem(jaxccp.load(PENDULUM), logs, parameters, settings).fit()
+    np.testing.assert_allclose(fit.values, [DAMPING, offset, scale], rtol=0.02)
+
+
+def test_frames_do_not_move_on_their_body() -> None:
+    """The recorded frame of a link stays where it is when the link's centre of mass moves by a
+    parameter."""
+    case = jaxccp.load(PENDULUM)
+    subject = subject_of(case, [])
+    parameters = ParameterSet([inertial_of("bob")], subject)
+    values = jnp.asarray(parameters.column("initial")).at[7:10].set([0.3, -0.2, 0.5])
+    changed = parameters.apply(subject, values)
+    body = subject.model.topology.body("bob")
+    assert np.linalg.norm(np.asarray(changed.centre_shift[body])) > 0.01
+
+    def frame(subject) -> np.ndarray:
+        posed, sites = with_frames(subject, ("bob",))
+        state = posed.layout.state(posed.model, posed.state, jnp.array([0.6]), jnp.zeros(1))
+        return np.asarray(posed.model.sites.poses(state)[0][sites[0]])
+
+    expected = [-LENGTH * np.sin(0.6), 0.0, 1.0 - LENGTH * np.cos(0.6)]
+    np.testing.assert_allclose(frame(subject), expected, atol=1e-12)
+    np.testing.assert_allclose(frame(changed), expected, atol=1e-12)
