@@ -10,8 +10,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, Geometry
+from jaxccp.collision.detect import detect
 from jaxccp.collision.kernels.terrain import terrain
-from jaxccp.model import HeightField
+from jaxccp.model import Box, HeightField, Sphere
+from jaxccp.scene import ModelBuilder
 from jaxccp.scene.tables.mesh_tables import grid_table
 from tests.collision.pool import (
     KINDS,
@@ -227,3 +229,20 @@ def test_deep_under_ground_it_is_lifted_straight_up_and_beside_it_nothing_is() -
     np.testing.assert_allclose(m.normal[0, deepest], NORMAL, atol=1e-9)
     assert np.all(m.distance[1] > 1.0)
     assert np.all(m.distance[1] <= NO_CONTACT)
+
+
+def test_contacts_have_names_of_their_own_in_a_large_field() -> None:
+    """Names are not negative, which would mean that there is no contact, and tell the contacts of
+    two shapes apart, of a box across the row and the column from which on numbers repeat."""
+    builder = ModelBuilder()
+    builder.add_shape(0, HeightField(np.zeros((600, 600)), (30, 30)))
+    builder.add_solid(Sphere(0.1), 1.0, position=(0, 29.5, 0.1))
+    pitch = 60 / 599
+    for place in ((5.0, 29.5), (512 * pitch - 30, 512 * pitch - 30)):
+        builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(*place, 0.1))
+    model, state = builder.build()
+    found = jax.device_get(jax.jit(detect)(model, state))
+    live = found.gap < 1e-3
+    names = np.column_stack([found.shapes, found.feature])[live]
+    assert (names[:, 2] >= 0).all() and len(np.unique(names, axis=0)) == len(names)
+    assert np.unique(names[:, :2], axis=0).shape == (3, 2)

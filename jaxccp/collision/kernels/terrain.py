@@ -33,6 +33,9 @@ _ADJACENT = (_PATCH[:, None, None] - _CORNERS)[..., None, :] == np.array(_STEPS)
 _NEIGHBOURS = _ADJACENT.all(axis=-1).any(axis=-1).transpose(1, 0, 2)
 """Whether an edge connects a point of the patch to a corner of each triangle [triangle, point,
 corner]."""
+_LOW = (1 << 9) - 1
+"""Mask of the bits of a row and a column that number a cell: those of a larger field repeat, far
+from each other, so that the names of contacts fit into 31 bits."""
 INSIDE = 1e-3
 """Barycentric coordinate above which a corner is part of the touching feature."""
 _BELOW = 1e-3
@@ -101,7 +104,7 @@ def _window(
     points = jnp.clip(points, 0, count - 1)
     place = points * pitch - a.size[1::-1]
     height = grid.heights[points[..., 0], points[..., 1]] * a.size[2]
-    number = index[:, 0] * (grid.heights.shape[1]) + index[:, 1]
+    number = ((index[:, 0] & _LOW) << 9) + (index[:, 1] & _LOW)
     return jnp.stack([place[..., 1], place[..., 0], height], axis=-1), exists, number
 
 
