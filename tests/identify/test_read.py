@@ -128,6 +128,47 @@ def test_channels_by_name(tmp_path: Path):
         read(save(tmp_path / "c.npz", time=TIME, **{"positon.elbow": Q[:, 0]}))
 
 
+POSE = np.concatenate([100.0 * np.ones((6, 3)), np.tile([0.6, 0, 0.8, 0], (6, 1))], axis=1)
+"""Poses of a recording in centimetres."""
+
+
+def test_poses_by_names_and_units_of_their_own(arm_and_box, tmp_path: Path):
+    """A factor of a pose is that of its position; an array of a pose may have any name, even that
+    of an array of all joints."""
+    metres = POSE * ([0.01] * 3 + [1.0] * 4)
+    channel = 'pose["box"]'
+    header = ",".join(["time", *(f"pose.box[{k}]" for k in range(7))])
+    rows = np.column_stack([TIME, POSE]).astype(str)
+    text = "\n".join([header, *map(",".join, rows)])
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").write_text(text.replace("pose.box[3]", "w"))
+    named = save(tmp_path / "a.npz", time=TIME, marker=POSE)
+    joints = save(tmp_path / "b.npz", time=TIME, q=POSE)
+    plain = save(tmp_path / "c.npz", time=TIME, **{channel: POSE})
+    twice = metres * ([1.0] * 3 + [2.0] + [1.0] * 3)
+    for file, columns, scale, expected in (
+        (named, {"marker": channel}, {}, POSE),
+        (joints, {"q": channel}, {}, POSE),
+        (named, {"marker": channel}, {"marker": 0.01}, metres),
+        (plain, {}, {"pose": 0.01}, metres),
+        (tmp_path / "a.csv", {}, {channel: 0.01}, metres),
+        (tmp_path / "b.csv", {"w": channel + "[3]"}, {channel: 0.01, "w": 2.0}, twice),
+    ):
+        (log,) = read(file, arm_and_box, columns=columns, scale=scale)
+        np.testing.assert_allclose(log[channel].values, expected, rtol=1e-12)
+    with pytest.raises(InputError, match="say which: joint_names"):
+        read(save(tmp_path / "d.npz", time=TIME, angles=Q), columns={"angles": "position"})
+
+
+def test_columns_without_a_name_are_not_read(tmp_path: Path):
+    """Such as the index of a table that pandas writes."""
+    file = tmp_path / "pandas.csv"
+    file.write_text(",time,position.a\n0,0.0,0.1\n1,0.1,0.2\n2,0.2,0.3\n")
+    (log,) = read(file)
+    np.testing.assert_array_equal(log['position["a"]'].values[:, 0], [0.1, 0.2, 0.3])
+    assert log.notes == ("not read: column 1",)
+
+
 def test_columns_of_runs_and_times(tmp_path: Path):
     """A change in a column of runs begins another recording in npz files as in text files, and
     ``scale`` takes the column of times by its name or as ``time``."""

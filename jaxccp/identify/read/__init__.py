@@ -61,7 +61,8 @@ def read(
         columns: meaning of columns, by the file's name of a column or of an array of all joints: a
             channel (``position["elbow"]``), a kind (``motion``), several of them, ``time``, ``run``
             (a change begins another recording), or None to leave the column out.
-        scale: factors on columns, channels or kinds: ``{"position": numpy.pi / 180}``.
+        scale: factors on columns, channels or kinds: ``{"position": numpy.pi / 180}``; of poses,
+            factors on positions, not on quaternions.
         leave_out: patterns of channels that are not read: ``torque["arm_*"]``.
         lever: length that makes errors of orientation those of position [m].
         topic: topic to read from a ROS bag that has joint states in several topics.

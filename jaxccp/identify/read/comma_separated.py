@@ -18,7 +18,8 @@ def accepts(path: Path) -> bool:
 
 
 def read(path: Path, reading: Reading) -> list[Table]:
-    """Read the columns of a file; empty cells and ``nan`` are missing samples.
+    """Read the columns of a file; empty cells and ``nan`` are missing samples. A column without a
+    name, such as the index that pandas writes, is called by its place: ``column 1``.
 
     Args:
         path: path of the file.
@@ -37,8 +38,9 @@ def read(path: Path, reading: Reading) -> list[Table]:
     if len(rows) < 3:
         raise InputError(path, "has fewer than two samples", "give a header and rows of numbers")
     names = [name.strip() for name in rows[0]]
-    if any(_number(name) is not None for name in names):
+    if any(name and _number(name) is not None for name in names):
         raise InputError(path, "has no header", "name the columns in the first line")
+    names = [name or f"column {place + 1}" for place, name in enumerate(names)]
     values = np.empty((len(rows) - 1, len(names)))
     for place, row in enumerate(rows[1:]):
         if len(row) != len(names):

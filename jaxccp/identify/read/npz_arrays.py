@@ -1,11 +1,13 @@
 """Npz files of channels by name, and of arrays of all joints (``time``, ``q``, ``tau``, …)."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 
 from jaxccp.identify.read.channel_name import channel_name
 from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table, first_rows
+from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.errors import InputError
 
@@ -52,16 +54,14 @@ def read(path: Path, reading: Reading) -> list[Table]:
             if name in (clock, run, "joint_names", "start", "runs"):
                 continue
             if arrays.kind(name) not in "fiu" or arrays.shape(name)[:1] != time.shape:
-                listed = any(column.split("[")[0] == name for column in reading.columns)
-                if listed or name in JOINTS or channel_name(name, path) is not None:
+                listed = name in reading.columns or _of_joints(name, reading)
+                if listed or channel_name(name, path) is not None:
                     shape = arrays.shape(name)
                     raise arrays.fault(name, f"has shape {shape}", f"time has {time.shape}")
                 unread.append(name)
                 continue
             values = arrays.numbers(name)
-            kind = JOINTS.get(name)
-            listed = any(column.split("[")[0] == name for column in reading.columns)
-            if values.ndim != 2 or (kind is None and not listed):
+            if values.ndim != 2 or not _of_joints(name, reading):
                 columns.append(Column(name, values))
                 continue
             if joints is None:
@@ -75,7 +75,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
                     f"the joints are {', '.join(joints)}",
                 )
             columns += [
-                Column(f"{name}[{k}]", values[:, k], name, joint, kind)
+                Column(f"{name}[{k}]", values[:, k], name, joint, JOINTS.get(name))
                 for k, joint in enumerate(joints)
             ]
         starts = arrays.integers("start", None) if "start" in arrays else np.zeros(1, int)
@@ -89,3 +89,12 @@ def read(path: Path, reading: Reading) -> list[Table]:
     notes = (f"not read: {', '.join(unread)}",) if unread else ()
     roles = tuple(name for name in (clock, run) if name is not None)
     return [Table(path, path.stem, time, tuple(columns), starts, labels, notes, roles)]
+
+
+def _of_joints(name: str, reading: Reading) -> bool:
+    """Tell whether an array has a column for each joint: it is a kind of channel, or single columns
+    of it are listed."""
+    meaning = reading.columns.get(name, JOINTS.get(name))
+    kinds = [meaning] if isinstance(meaning, str) else (meaning or ())
+    column = re.compile(re.escape(name) + r"\[\d+\]")
+    return any(kind in KINDS for kind in kinds) or any(map(column.fullmatch, reading.columns))

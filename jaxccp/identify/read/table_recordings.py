@@ -41,13 +41,12 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
             label = f'{kind}["{target}"]'
             if any(matches(label, pattern) for pattern in reading.leave_out):
                 continue
-            factor = _factor(reading, kind, label, column)
             parts = signals.setdefault(kind, {}).setdefault(target, {})
             if component in parts:
                 raise InputError(
                     table.path, f"two columns are {label}", "leave one out by columns=", column.name
                 )
-            parts[component] = factor * np.asarray(column.values, float)
+            parts[component] = _scaled(reading, (kind, label, component), column)
     if not signals:
         raise InputError(
             table.path,
@@ -99,12 +98,25 @@ def _channels(column: Column, reading: Reading, path: Path) -> list[tuple[str, s
     return out
 
 
-def _factor(reading: Reading, kind: str, label: str, column: Column) -> float:
-    """Return the factor by which the samples of a column are multiplied."""
-    for name in (column.name, column.group, label, kind):
-        if name and name in reading.scale:
-            return float(reading.scale[name])
-    return 1.0
+def _scaled(reading: Reading, channel: tuple[str, str, int | None], column: Column) -> np.ndarray:
+    """Return the samples of a column, times its factor; the quaternion of a pose has one only by
+    the name of a column of its own.
+
+    Args:
+        reading: settings with the factors.
+        channel: kind, name and component of the channel that the column is.
+        column: the column.
+    """
+    kind, label, component = channel
+    values, scale = np.array(column.values, float), reading.scale
+    name = next((n for n in (column.name, column.group, label, kind) if n and n in scale), None)
+    if name is None:
+        return values
+    if kind == "pose" and component is None:
+        values[..., :3] *= float(scale[name])
+    elif kind != "pose" or component in (0, 1, 2) or name == column.name:
+        values *= float(scale[name])
+    return values
 
 
 def _joined(
