@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from jaxccp.identify.recordings.recording import Channel, Recording
+from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
 from jaxccp.identify.subject import Subject
 from jaxccp.names import suggestion, unknown
 from jaxccp.sensors.sensors import Sensors
 
-DRIVING = ("control", "torque", "motion", "wrench")
+DRIVING = tuple(name for name, kind in KINDS.items() if kind.drives)
 """Kinds of channels that can drive a simulation."""
 OBSERVED = ("position", "rate", "pose", "sensor")
 """Kinds of channels that a simulation predicts."""
@@ -72,8 +72,8 @@ class Roles:
                 f"({', '.join(observe)}); it has {', '.join(names)}"
             )
         stepwise = tuple(c.name for c in channels if c.interpolation == "hold")
-        control, torque, motion, wrench = map(driving, DRIVING)
-        return Roles(control, torque, motion, wrench, stepwise, watched)
+        driven = driving("control"), driving("torque"), driving("motion"), driving("wrench")
+        return Roles(*driven, stepwise, watched)
 
 
 def check_kinds(option: str, kinds: Sequence[str], known: Sequence[str]) -> None:
