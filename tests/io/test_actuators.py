@@ -71,6 +71,33 @@ def test_limits_of_sums_and_disabled_groups(tmp_path, actuators, joint, tendon, 
     np.testing.assert_allclose(np.asarray(qacc), data.qacc, rtol=1e-9)
 
 
+PULLEY = """<mujoco><worldbody><site name="wall" pos=".5 0 2"/><site name="top" pos="0 0 3"/>
+<body pos="0 0 1"><joint name="a" axis="0 1 0" actuatorfrcrange="-1 1"/>
+  <geom size=".1" pos=".3 0 0"/><site name="upper" pos=".3 0 0"/>
+  <body pos=".3 0 0"><joint name="b" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/>
+    <site name="lower" pos=".3 0 .1"/></body></body></worldbody>
+<tendon><spatial name="t">{sites}</spatial></tendon><actuator><motor tendon="t"/></actuator>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("sites", ["wall upper", "upper wall lower", "upper lower", "wall top"])
+def test_limits_of_joints_that_spatial_tendons_cross_are_refused(sites):
+    """They are refused where MuJoCo's limit acts, and only there."""
+    text = PULLEY.format(sites="".join(f'<site site="{site}"/>' for site in sites.split()))
+    forces = []
+    for file in (text, text.replace('actuatorfrcrange="-1 1"', "")):
+        data = mujoco.MjData(reference := mujoco.MjModel.from_xml_string(file))
+        data.ctrl = -50.0
+        mujoco.mj_forward(reference, data)
+        forces.append(data.qfrc_actuator[0])
+    loaded = load(text, allow_unsupported=True)
+    limited = abs(forces[0] - forces[1]) > 1e-6
+    assert len(loaded.ignored) == limited
+    if limited:
+        with pytest.raises(UnsupportedError, match=r"joint 'a' .*actuatorfrcrange.*actuator 0 "):
+            load(text)
+
+
 def test_disabled_activations_go_on(tmp_path):
     """Activations of disabled actuators are kept, because MuJoCo integrates them too."""
     path = tmp_path / "arm.xml"

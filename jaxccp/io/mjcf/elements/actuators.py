@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.elements.bodies import subtree
 from jaxccp.io.mjcf.elements.joints import FREE, HINGE, SLIDE, Axes
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
@@ -71,6 +72,7 @@ def add_actuators(
         builder.add_actuator(actuator, axis, name)
         added.append(index)
     _limit_sums(source, builder, axes, tendons)
+    _note_unlimited(source, added, report)
     return np.array(added, np.int32)
 
 
@@ -92,6 +94,33 @@ def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict
         if tendon in tendons:
             low, high = m.tendon_actfrcrange[tendon]
             builder.limit_actuators(tendons[int(tendon)], (float(low), float(high)))
+
+
+def _note_unlimited(source: Source, added: list[int], report: ImportReport) -> None:
+    """Note the actuators on spatial tendons that a joint's ``actuatorfrcrange`` limits in MuJoCo.
+
+    These are the tendons with sites on both sides of the joint.
+
+    Args:
+        source: the compiled file.
+        added: the file's numbers of the actuators that were added.
+        report: collects the limits that are left out.
+    """
+    m, paths = source.m, int(source.mujoco.mjtWrap.mjWRAP_SITE)
+    on_tendon = m.actuator_trntype == int(source.mujoco.mjtTrn.mjTRN_TENDON)
+    for joint in np.flatnonzero(m.jnt_actfrclimited):
+        moved = subtree(source, int(m.jnt_bodyid[joint]))
+        for index in added:
+            tendon = int(m.actuator_trnid[index, 0])
+            if not on_tendon[index] or _disabled(source, index):
+                continue
+            run = slice(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
+            beyond = moved[m.site_bodyid[m.wrap_objid[run][m.wrap_type[run] == paths]]]
+            if beyond.any() and not beyond.all():
+                label = source.label("joint", int(joint))
+                what = f"its actuatorfrcrange does not limit {source.label('actuator', index)}"
+                instead = "limit the actuator by forcerange"
+                report.ignore(label, f"{what}, which is on a spatial tendon", instead)
 
 
 def _actuator(
