@@ -46,8 +46,8 @@ class UrdfText:
     """The mesh elements."""
     links: frozenset[str]
     """Names of all links."""
-    joints: frozenset[str]
-    """Names of the joints with a single axis."""
+    joints: dict[str, str]
+    """Types of the joints with a single axis, by name."""
 
 
 def aliased(text: bytes) -> UrdfText:
@@ -55,7 +55,7 @@ def aliased(text: bytes) -> UrdfText:
     meshes: list[MeshReference] = []
     aliases: dict[tuple[str, str], str] = {}
     links: set[str] = set()
-    joints: set[str] = set()
+    joints: dict[str, str] = {}
     edits: list[tuple[int, int, bytes]] = []
     tags: list[str] = []
     named: list[str] = []
@@ -67,7 +67,7 @@ def aliased(text: bytes) -> UrdfText:
         if tags[1:] == ["link"]:
             links.add(named[1])
         elif tags[1:] == ["joint"] and attributes.get("type") in SINGLE_AXIS:
-            joints.add(named[1])
+            joints[named[1]] = attributes["type"]
         match = FILENAME.match(text, parser.CurrentByteIndex)
         if tags[1:2] != ["link"] or tags[3:] != ["geometry", "mesh"] or match is None:
             return
@@ -85,12 +85,10 @@ def aliased(text: bytes) -> UrdfText:
     try:
         parser.Parse(text, True)
     except expat.ExpatError:
-        return UrdfText(text.decode(errors="replace"), (), frozenset(), frozenset())
+        return UrdfText(text.decode(errors="replace"), (), frozenset(), {})
     for first, last, alias in reversed(edits):
         text = text[:first] + alias + text[last:]
-    return UrdfText(
-        text.decode(errors="replace"), tuple(meshes), frozenset(links), frozenset(joints)
-    )
+    return UrdfText(text.decode(errors="replace"), tuple(meshes), frozenset(links), joints)
 
 
 def _alias(uri: str, aliases: dict[tuple[str, str], str]) -> str:
