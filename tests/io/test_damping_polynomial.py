@@ -1,5 +1,6 @@
 """Check damping that depends on the rate, of joints and tendons, against MuJoCo."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxccp import accelerations, load
+from jaxccp.io.mjcf.write.write import write_model
 
 mujoco = pytest.importorskip("mujoco")
 from experiments.mjcf import reference  # noqa: E402
@@ -49,3 +51,27 @@ def test_accelerations(tmp_path: Path) -> None:
     expected = reference.accelerations(theirs, *state)
     qacc = jax.jit(acceleration_at)(*map(jnp.asarray, state[:2]))
     np.testing.assert_allclose(qacc, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("changed", [(), (0.0, 0.0), (3.0, 4.0)], ids=["kept", "cleared", "set"])
+@pytest.mark.parametrize("name", ["tendon0", "hinge"])
+def test_written_back(tmp_path: Path, name: str, changed: tuple[float, ...]) -> None:
+    """The polynomial of a joint or tendon is in the file that MuJoCo reads, and stays there when
+    only the damping changes."""
+    if not hasattr(mujoco.MjModel, "tendon_dampingpoly"):
+        pytest.skip("this version of MuJoCo has no damping that depends on the rate")
+    loaded = load(XML)
+    axes, linkage = loaded.model.axes, loaded.model.topology.linkage
+    row = (*linkage.axes, *linkage.routing.tendons).index(name)
+    axes = replace(axes, damping=axes.damping.at[row].set(0.7))
+    if changed:
+        polynomial = axes.damping_polynomial.at[row].set(jnp.asarray(changed))
+        axes = replace(axes, damping_polynomial=polynomial)
+    out = tmp_path / "out.xml"
+    assert write_model(loaded, replace(loaded.model, axes=axes), loaded.layout, out) == ()
+    theirs = mujoco.MjModel.from_xml_path(str(out))
+    both = (theirs.tendon_damping, theirs.tendon_dampingpoly)
+    if name == "hinge":
+        both = (theirs.dof_damping[1:2], theirs.dof_dampingpoly[1:2])
+    kept = (1.0, 2.0) if name == "tendon0" else (0.3, 0.0)
+    np.testing.assert_allclose(np.hstack([both[0][:1], both[1][0]]), [0.7, *(changed or kept)])

@@ -16,6 +16,7 @@ FORCES = {"damping": "dof_damping", "armature": "dof_armature", "friction": "dof
 TENDON = {
     "stiffness": "tendon_stiffness",
     "damping": "tendon_damping",
+    "damping_polynomial": "tendon_dampingpoly",
     "armature": "tendon_armature",
     "friction": "tendon_frictionloss",
 }
@@ -122,7 +123,8 @@ def write_tendons(out: Numbers, source: Source, elements: Elements, models: Comp
             ("tendon_range", "upper", (tendon, 1), margin),
         ]
         for column, field, place, added in columns:
-            if (value := models.number("axes", field, row)) is not None:
+            value = models.number("axes", field, row)
+            if value is not None and column in out:
                 out[column][place] = value + added
 
 

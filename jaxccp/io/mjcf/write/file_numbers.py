@@ -27,9 +27,10 @@ COPIED = (
     *("body_pos", "body_quat", "body_mass", "body_ipos", "jnt_pos", "jnt_axis", "jnt_range"),
     *("jnt_stiffness", "qpos0", "qpos_spring", "dof_damping", "dof_armature", "dof_frictionloss"),
     *("dof_dampingpoly", "geom_pos", "geom_quat", "geom_size", "geom_friction", "site_pos"),
-    *("site_quat", "tendon_stiffness", "tendon_damping", "tendon_armature", "tendon_frictionloss"),
-    *("tendon_range", "tendon_lengthspring", "actuator_gainprm", "actuator_biasprm"),
-    *("actuator_gear", "actuator_forcerange", "actuator_ctrlrange", "actuator_dynprm"),
+    *("site_quat", "tendon_stiffness", "tendon_damping", "tendon_dampingpoly", "tendon_armature"),
+    *("tendon_frictionloss", "tendon_range", "tendon_lengthspring", "actuator_gainprm"),
+    *("actuator_biasprm", "actuator_gear", "actuator_forcerange", "actuator_ctrlrange"),
+    "actuator_dynprm",
 )
 """MuJoCo's columns that can be written."""
 

@@ -155,11 +155,7 @@ class _Writer:
                     start = (outer[0] if name == "pos" else ORIGIN, outer[1])
                     value = relative_frame(start, (value, IDENTITY))[0]
                 self._set(element, name, value)
-        if self._differs("dof_damping", dof, dof) or self._differs("dof_dampingpoly", dof, dof):
-            value = np.atleast_1d(target["dof_damping"][dof])
-            if "dof_dampingpoly" in target and target["dof_dampingpoly"][dof].any():
-                value = np.concatenate([value, target["dof_dampingpoly"][dof]])
-            self._set(element, "damping", value)
+        self._damping(element, "dof", dof, dof)
         for column, name in (("dof_armature", "armature"), ("dof_frictionloss", "frictionloss")):
             if self._differs(column, dof, dof):
                 self._set(element, name, target[column][dof])
@@ -188,13 +184,27 @@ class _Writer:
         self._pose(element, "site", index, place)
 
     def _tendon(self, element: Element, index: int, place: int) -> None:
-        for name in ("stiffness", "damping", "armature", "frictionloss"):
+        self._damping(element, "tendon", index, place)
+        for name in ("stiffness", "armature", "frictionloss"):
             if self._differs(f"tendon_{name}", index, place):
                 self._set(element, name, self.target[f"tendon_{name}"][index])
         if self._differs("tendon_lengthspring", index, place):
             self._set(element, "springlength", self.target["tendon_lengthspring"][index])
         if self._differs("tendon_range", index, place):
             self._set_range(element, "", self.target["tendon_range"][index])
+
+    def _damping(self, element: Element, kind: str, index: int, place: int) -> None:
+        """Write the damping of a joint (``dof``) or a tendon, with its polynomial if it has one."""
+        columns = f"{kind}_damping", f"{kind}_dampingpoly"
+        if not any(self._differs(column, index, place) for column in columns):
+            return
+        value = np.atleast_1d(self.target[columns[0]][index])
+        if columns[1] in self.target:
+            polynomial = self.target[columns[1]][index]
+            # A polynomial that becomes 0 must be written over that of the element or its class.
+            if polynomial.any() or self.present[columns[1]][place].any():
+                value = np.concatenate([value, polynomial])
+        self._set(element, "damping", value)
 
     def _actuator(self, element: Element, index: int, place: int) -> None:
         target, m = self.target, self.m
