@@ -31,12 +31,21 @@ class PairBuilder:
         """Let only these pairs of shapes, given by index or name, collide.
 
         Groups, masks and excluded bodies then have no effect.
+
+        Raises:
+            ValueError: a shape does not exist, or two shapes can never collide: they are on one
+                body or family, or neither moves.
         """
-        names = [spec.name for spec in self._shapes]
-        self._collision_pairs = {
-            frozenset(index("collide_only", "shape", names, shape) for shape in pair)
-            for pair in pairs
-        }
+        chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
+        for pair in chosen:
+            places = (min(pair), max(pair))
+            if not self._movable_pair(*places):
+                names = " and ".join(repr(self._shapes[place].name) for place in places)
+                raise ValueError(
+                    f"collide_only: the shapes {names} cannot collide, since they are on one body "
+                    "or family, or neither moves; leave the pair out"
+                )
+        self._collision_pairs = chosen
 
     def set_pair_friction(
         self,
@@ -73,13 +82,16 @@ class PairBuilder:
         if self._collision_pairs is not None:
             return frozenset((i, j)) in self._collision_pairs
         return (
-            a.body != b.body
-            and (self._bodies[a.body].is_movable or self._bodies[b.body].is_movable)
-            and (
-                self._bodies[a.body].family < 0
-                or self._bodies[a.body].family != self._bodies[b.body].family
-            )
+            self._movable_pair(i, j)
             and bool(a.group & b.mask)
             and bool(b.group & a.mask)
             and frozenset((a.body, b.body)) not in self._excluded
         )
+
+    def _movable_pair(self, i: int, j: int) -> bool:
+        """Tell whether two shapes are on different bodies of which at least one moves, and not on
+        one family."""
+        first, second = self._shapes[i].body, self._shapes[j].body
+        a, b = self._bodies[first], self._bodies[second]
+        together = first == second or (a.family >= 0 and a.family == b.family)
+        return not together and (a.is_movable or b.is_movable)

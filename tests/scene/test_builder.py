@@ -205,6 +205,23 @@ def test_filters_decide_which_shapes_may_touch() -> None:
     assert pairs == {frozenset(pair) for pair in expected}
 
 
+@pytest.mark.parametrize(
+    "pair", [("floor", "wall"), ("ball", "knob"), ("bead", "end"), ("ball", "ball")]
+)
+def test_pairs_that_can_never_touch_are_refused(pair: tuple[str, str]) -> None:
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane(), name="floor")
+    builder.add_shape(builder.add_fixed(), BALL, name="wall")
+    builder.add_solid(BALL, 1.0, name="ball")
+    builder.add_shape("ball", BALL, (0.2, 0, 0), name="knob")
+    nodes = builder.add_cable([(0, 0, 1), (1, 0, 1)], radius=0.01, young=1e6, density=1e3)
+    for node, name in ((nodes[0], "bead"), (nodes[-1], "end")):
+        builder.add_shape(node, BALL, name=name)
+    with pytest.raises(ValueError, match=f"shapes '{pair[0]}' and '{pair[1]}' cannot collide"):
+        builder.collide_only([("floor", "knob"), pair])
+    builder.collide_only([("floor", "knob"), ("wall", "ball"), ("knob", "bead")])
+
+
 def test_capacity() -> None:
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
