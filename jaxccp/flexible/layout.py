@@ -1,6 +1,7 @@
 """The static data of a body of elements: its fixed coordinates, and the coordinates of its
 frames."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,3 +124,28 @@ class Layout(ByContent):
         across = column - (tile - 1) * width
         inside = (row < len(self.free)) & (column < len(self.free)) & (across < 2 * width)
         return np.where(inside, tile, number), row % width, np.where(inside, across, 0)
+
+
+def node_indices(what: str, nodes: Iterable[int] | np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of chosen nodes as an array.
+
+    Args:
+        what: beginning of error messages.
+        nodes: their indices, or a mask of all nodes.
+        count: number of nodes.
+
+    Raises:
+        ValueError: a node does not exist, an index is no whole number, or a mask has another
+            length.
+    """
+    chosen = np.asarray(nodes if isinstance(nodes, np.ndarray) else list(nodes))
+    if chosen.dtype == bool:
+        if chosen.shape != (count,):
+            raise ValueError(f"{what}: a mask must have {count} entries, not shape {chosen.shape}")
+        return np.flatnonzero(chosen)
+    if chosen.size and not np.issubdtype(chosen.dtype, np.integer):
+        raise ValueError(f"{what}: nodes must be whole numbers, or a mask, not {chosen.tolist()}")
+    outside = chosen[(chosen < 0) | (chosen >= count)]
+    if len(outside):
+        raise ValueError(f"{what}: there is no node {outside[0]}, but {count}, from 0")
+    return chosen.astype(int)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.flexible.layout import Layout
+from jaxccp.flexible.layout import Layout, node_indices
 
 
 def lengthwise(points: Float[np.ndarray, "n 3"]) -> np.ndarray:
@@ -21,19 +21,27 @@ def lengthwise(points: Float[np.ndarray, "n 3"]) -> np.ndarray:
 
 
 def point_layout(
-    points: Float[np.ndarray, "n 3"], rows: np.ndarray, fixed: Iterable[int], skin: np.ndarray
+    what: str,
+    points: Float[np.ndarray, "n 3"],
+    rows: np.ndarray,
+    fixed: Iterable[int] | np.ndarray,
+    skin: np.ndarray,
 ) -> Layout:
     """Return the layout of a body whose nodes are all frames.
 
     Args:
+        what: beginning of error messages.
         points: positions of the nodes [m].
         rows: nodes of each element.
-        fixed: nodes that never move.
+        fixed: indices or mask of the nodes that never move.
         skin: frames of the patches by which the body is drawn.
+
+    Raises:
+        ValueError: a fixed node does not exist.
     """
     count = len(points)
     mask = np.zeros((count, 3), bool)
-    mask[list(fixed)] = True
+    mask[node_indices(f"{what}: fixed", fixed, count)] = True
     every = np.arange(count)
     return Layout(rows, mask, np.ones(count, bool), every, order=lengthwise(points), skin=skin)
 

@@ -74,7 +74,7 @@ def spring_net(
     mass: Float[np.ndarray, " n"],
     stiffness: float,
     damping: float = 0.0,
-    fixed: Iterable[int] = (),
+    fixed: Iterable[int] | np.ndarray = (),
     what: str = "springs",
 ) -> NodalFamily:
     """Return point masses connected by springs that are relaxed at the given positions; its frames
@@ -86,7 +86,7 @@ def spring_net(
         mass: mass of each node [kg].
         stiffness: stiffness of each spring [N/m].
         damping: coefficient of the dashpot parallel to each spring [N s/m].
-        fixed: nodes that never move.
+        fixed: indices or mask of the nodes that never move.
         what: beginning of error messages.
 
     Raises:
@@ -111,4 +111,6 @@ def spring_net(
     position = jnp.asarray(nodes, float)
     zero = jnp.zeros_like(position)
     skin = pairs[:, [0, 1, 1, 0]]
-    return NodalFamily(elements, position, zero, zero, point_layout(nodes, pairs, fixed, skin))
+    return NodalFamily(
+        elements, position, zero, zero, point_layout(what, nodes, pairs, fixed, skin)
+    )

@@ -96,9 +96,17 @@ class BodyBuilder(PairBuilder):
         Args:
             family: the family (:class:`jaxccp.model.Family`).
             name: unique name; None: ``family<i>``. The frames are ``name.0``, ``name.1``, …
+
+        Raises:
+            ValueError: the family has no coordinates, as when all nodes are fixed.
         """
         label = name or f"family{len(self._families)}"
-        position, quaternion = map(np.asarray, family.poses(family.start().q))
+        start = family.start().q
+        if not len(start):
+            raise ValueError(
+                f"family {label!r}: nothing in it can move: leave a node free, or add a fixed body"
+            )
+        position, quaternion = map(np.asarray, family.poses(start))
         first = len(self._bodies)
         for i, (at, orientation) in enumerate(zip(position, quaternion, strict=True)):
             frame = f"{label}.{i}"

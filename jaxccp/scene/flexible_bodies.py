@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.flexible.ancf import FACES, SHAPES, Shape, box, rope
 from jaxccp.flexible.ancf.continuum import continuum_elements
+from jaxccp.flexible.layout import node_indices
 from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.points_between import with_points_on_cable, with_points_on_shell
@@ -28,8 +29,8 @@ def cable(
     young: float,
     density: float,
     damping: float,
-    clamped: Collection[int],
-    pinned: Collection[int],
+    clamped: Collection[int] | np.ndarray,
+    pinned: Collection[int] | np.ndarray,
     between: int,
 ) -> NodalFamily:
     """Make a round cable.
@@ -41,8 +42,8 @@ def cable(
         young: Young's modulus [Pa].
         density: density [kg/m³].
         damping: α of Kelvin and Voigt's law [s].
-        clamped: nodes whose position and direction are fixed.
-        pinned: nodes whose position is fixed.
+        clamped: indices or mask of the nodes whose position and direction are fixed.
+        pinned: indices or mask of the nodes whose position is fixed.
         between: number of points between neighbouring nodes.
 
     Raises:
@@ -65,13 +66,14 @@ def cable(
     if len(backwards):
         at = int(backwards[0]) + 1
         raise ValueError(f"{what}: elements {at - 1} and {at} turn back at node {at}: add nodes")
-    for node in (*clamped, *pinned):
-        if not 0 <= node < count:
-            raise ValueError(f"{what}: there is no node {node}; it has {count}, counted from 0")
+    clamped, pinned = (
+        tuple(node_indices(f"{what}: {name}", nodes_, count).tolist())
+        for name, nodes_ in (("clamped", clamped), ("pinned", pinned))
+    )
     _check_between(what, between)
     area, moment = np.pi * radius**2, np.pi * radius**4 / 4
     numbers = area, moment, young, density, damping
-    family = _compute_cable(table, *numbers, clamped=tuple(clamped), pinned=tuple(pinned))
+    family = _compute_cable(table, *numbers, clamped=clamped, pinned=pinned)
     return with_points_on_cable(family, lengths, between) if between else family
 
 

@@ -32,8 +32,8 @@ class FlexibleBuilder(BodyBuilder):
         young: float,
         density: float,
         damping: float = 0.0,
-        clamped: Collection[int] = (),
-        pinned: Collection[int] = (),
+        clamped: Collection[int] | np.ndarray = (),
+        pinned: Collection[int] | np.ndarray = (),
         between: int = 0,
         name: str | None = None,
     ) -> list[int]:
@@ -49,8 +49,8 @@ class FlexibleBuilder(BodyBuilder):
             young: Young's modulus [Pa].
             density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s]: the stress is E (ε + α ε̇).
-            clamped: nodes with fixed position and direction.
-            pinned: nodes with fixed position.
+            clamped: indices or mask of the nodes with fixed position and direction.
+            pinned: indices or mask of the nodes with fixed position.
             between: number of points between neighbouring nodes that are bodies too; they follow
                 all nodes.
             name: unique name; None: ``cable<i>``. The bodies are ``name.0``, ``name.1``, …
@@ -169,7 +169,7 @@ class FlexibleBuilder(BodyBuilder):
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         velocity: Sequence[float] | np.ndarray = ORIGIN,
         angular_velocity: Sequence[float] | np.ndarray = ORIGIN,
-        fixed: Iterable[int] = (),
+        fixed: Iterable[int] | np.ndarray = (),
         radius: float | None = None,
         material: Material | None = None,
         edges: bool = False,
@@ -198,7 +198,7 @@ class FlexibleBuilder(BodyBuilder):
             quaternion: orientation of the solid's frame, (w, x, y, z).
             velocity: velocity of the frame's origin, world [m/s].
             angular_velocity: angular velocity of all nodes about it, world axes [rad/s].
-            fixed: indices of fixed nodes.
+            fixed: indices or mask of the fixed nodes.
             radius: radius of the spheres [m]; None: a hundredth of the surface's shortest edge.
             material: material of the surface; None: the default material.
             edges: whether the middles of the surface's edges are bodies too; they follow the nodes.

@@ -76,12 +76,20 @@ def test_they_hang_in_both_precisions(precision):
         assert np.isfinite(final.velocity).all()
 
 
+def test_fixed_nodes_may_be_a_mask():
+    mask = np.array([False, True, False, False, True])
+    masked, indexed = (sheet(fixed=fixed)[0].layout.fixed for fixed in (mask, (1, 4)))
+    np.testing.assert_array_equal(masked, indexed)
+    assert masked.sum() == 6
+
+
 BAD = {
     "no area": ({"triangles": np.array([[0, 1, 1], [2, 3, 4]])}, "element 0.*has no area"),
     "no mass": ({"mass": np.zeros(5)}, "masses of nodes .* must be positive"),
     "alone": ({"triangles": np.array([[0, 1, 2]])}, "node 3 is in no element"),
     "incompressible": ({"poisson": 1.0}, "Poisson's ratio must be"),
     "thin": ({"thickness": 0.0}, "thickness .* must be positive"),
+    "no node": ({"fixed": (-1,)}, "fixed: there is no node -1, but 5"),
     "negative": ({"damping": -1.0}, "damping .* must not be negative"),
 }
 

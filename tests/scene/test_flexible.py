@@ -89,7 +89,10 @@ def test_an_element_that_is_inside_out_is_reported():
             "cable 'rope': element 1 has no length: nodes 1 and 2 are the same",
         ),
         ({"nodes": [(0, 0, 0), (1, 0, 0), (0, 0, 0)]}, "elements 0 and 1 turn back at node 1"),
-        ({"pinned": [3]}, "there is no node 3; it has 3"),
+        ({"pinned": [3]}, "cable 'rope': pinned: there is no node 3, but 3, from 0"),
+        ({"clamped": [0.5]}, r"clamped: nodes must be whole numbers, or a mask, not \[0.5\]"),
+        ({"clamped": [True]}, r"clamped: a mask must have 3 entries, not shape \(1,\)"),
+        ({"clamped": (0, 1, 2)}, "family 'rope': nothing in it can move"),
     ],
 )
 def test_a_cable_that_cannot_be_is_refused(changes, message):

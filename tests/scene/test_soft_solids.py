@@ -59,3 +59,20 @@ def test_what_is_wrong_is_named(change, message):
     arguments = {"points": MESH[0], "tetrahedra": MESH[1], "name": "jelly"} | NUMBERS | change
     with pytest.raises(ValueError, match=f"^soft solid 'jelly': .*{message}"):
         ModelBuilder().add_soft_solid(**arguments)
+
+
+def test_nodes_chosen_by_place_are_fixed():
+    """A mask fixes the nodes on the floor, and no others: a foot stands, and its top falls."""
+    builder = ModelBuilder()
+    points = MESH[0]
+    floor = points[:, 2] < -0.09
+    frames = builder.add_soft_solid(*MESH, **NUMBERS, velocity=(0, 0, -1), fixed=floor)
+    _, state = builder.build()
+    outer = np.flatnonzero(np.any(np.abs(points) > 0.05, axis=1))
+    expected = np.where(floor[outer], 0.0, -1.0)
+    np.testing.assert_array_equal(state.velocity[np.array(frames), 2], expected)
+
+
+def test_a_solid_of_fixed_nodes_is_refused():
+    with pytest.raises(ValueError, match="family 'jelly': nothing in it can move"):
+        ModelBuilder().add_soft_solid(*MESH, **NUMBERS, fixed=range(len(MESH[0])), name="jelly")

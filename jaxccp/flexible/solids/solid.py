@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.flexible.band_root import BandRoot
-from jaxccp.flexible.layout import Layout
+from jaxccp.flexible.layout import Layout, node_indices
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.point_masses import lengthwise
 from jaxccp.flexible.solids.laws import LAWS
@@ -48,7 +48,7 @@ def soft_solid(
     damping: float = 0.0,
     law: str = "neo-hookean",
     velocity: Sequence[float] | np.ndarray = ORIGIN,
-    fixed: Iterable[int] = (),
+    fixed: Iterable[int] | np.ndarray = (),
     what: str = "soft solid",
 ) -> SoftSolid:
     """Return a solid of linear tetrahedra that is unstrained at the given positions of its points.
@@ -65,7 +65,7 @@ def soft_solid(
             rate of the elastic one.
         law: name of one of :data:`jaxccp.flexible.solids.laws.LAWS`.
         velocity: velocity of all nodes [3], or of each [n 3], world [m/s].
-        fixed: nodes that never move.
+        fixed: indices or mask of the nodes that never move.
         what: beginning of error messages.
 
     Raises:
@@ -77,7 +77,7 @@ def soft_solid(
     if law not in LAWS:
         raise ValueError(f"{what}: law {unknown(law, LAWS)}")
     mask = np.zeros(points.shape, bool)
-    mask[_nodes(what, fixed, len(points))] = True
+    mask[node_indices(f"{what}: fixed", fixed, len(points))] = True
     moving = np.array(velocity, float)
     if moving.shape not in ((3,), points.shape) or not np.isfinite(moving).all():
         raise ValueError(
@@ -126,12 +126,3 @@ def _reject_numbers(
         )
     if not (np.isfinite(damping) and damping >= 0):
         raise ValueError(f"{what}: damping [s] must be finite and not negative, not {damping!r}")
-
-
-def _nodes(what: str, indices: Iterable[int], count: int) -> np.ndarray:
-    """Return node indices as an array, or raise ``ValueError`` if one is out of range."""
-    nodes = np.array(list(indices), int)
-    outside = nodes[(nodes < 0) | (nodes >= count)]
-    if len(outside):
-        raise ValueError(f"{what}: fixed: there is no node {outside[0]}, but {count}, from 0")
-    return nodes

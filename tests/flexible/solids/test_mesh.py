@@ -78,7 +78,9 @@ def test_an_unsound_mesh_is_refused(message):
         ({"poisson": -1.0}, "poisson"),
         ({"damping": -0.1}, "damping"),
         ({"law": "neo-hookian"}, "did you mean 'neo-hookean'"),
-        ({"fixed": [24]}, "no node 24"),
+        ({"fixed": [24]}, "fixed: there is no node 24"),
+        ({"fixed": [0.0, 1.5]}, "fixed: nodes must be whole numbers, or a mask"),
+        ({"fixed": POINTS[:5, 2] < 0}, "fixed: a mask must have 24 entries"),
         ({"velocity": np.zeros((3, 3))}, "velocity"),
     ],
 )
