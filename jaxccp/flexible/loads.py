@@ -47,7 +47,13 @@ def with_surface_load(
 
     Raises:
         TypeError: the body has elements of another class.
+        ValueError: there is no such axis or side.
     """
+    if axis not in (0, 1, 2) or side not in (-1, 1):
+        raise ValueError(
+            f"with_surface_load: axis must be 0, 1 or 2, and side -1 or 1, not {axis!r} and "
+            f"{side!r}"
+        )
     elements = continuum_elements(family)
     shares = elements.face_weights(axis, side)[faces]
     return with_load(family, family.layout.rows[faces], shares[..., None] * jnp.asarray(traction))

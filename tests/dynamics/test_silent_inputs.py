@@ -40,6 +40,7 @@ from jaxccp.ccp import Cones, DenseDelassus, Problem
 from jaxccp.ccp.problem import residuals
 from jaxccp.ccp.violation import violations
 from jaxccp.flexible.ancf import SHAPES, box
+from jaxccp.flexible.loads import with_surface_load
 from jaxccp.flexible.moduli import isotropic
 from jaxccp.model.fluid import Fluid
 
@@ -190,12 +191,23 @@ def test_parameters_of_a_law_may_be_arrays_and_whole_numbers() -> None:
         ({"pinned": ("z0",)}, "x0, x1, y0, y1, not on 'z0'"),
         ({"layers": (0.004, 0.006)}, "add up to 1"),
         ({"moduli": isotropic(1e6, 0.3)}, r"shape \(1, 6, 6\)"),
+        ({"counts": (2, 2, 3)}, "a single node along z, so 3 elements .* take 1, and layers"),
+        ({"counts": (2, 0, 1)}, "whole numbers ≥ 1, not 0 along y"),
+        ({"counts": (1.5, 2, 1)}, "whole numbers ≥ 1, not 1.5 along x"),
     ],
 )
 def test_settings_of_elements_that_would_do_nothing(settings: dict, message: str) -> None:
-    numbers = {"moduli": isotropic(1e6, 0.3)[None], "density": 1e3} | settings
+    numbers = {"counts": (2, 2, 1), "moduli": isotropic(1e6, 0.3)[None], "density": 1e3}
     with pytest.raises(ValueError, match=message):
-        box(SHAPES["shell_3423"], jnp.array([1.0, 1.0, 0.01]), (2, 2, 1), **numbers)
+        box(SHAPES["shell_3423"], jnp.array([1.0, 1.0, 0.01]), **(numbers | settings))
+
+
+@pytest.mark.parametrize(("axis", "side"), [(2, 0), (2, 2), (3, 1), (-1, 1)])
+def test_surface_loads_are_on_a_face(axis: int, side: int) -> None:
+    numbers = jnp.array([1.0, 1.0, 0.01]), (1, 1, 1), isotropic(1e6, 0.3)[None], 1e3
+    plate = box(SHAPES["shell_3423"], *numbers)
+    with pytest.raises(ValueError, match="axis must be 0, 1 or 2, and side -1 or 1"):
+        with_surface_load(plate, np.array([0]), axis, side, jnp.ones(3))
 
 
 @pytest.mark.parametrize("h", [-1e-2, 0.0, float("nan")])

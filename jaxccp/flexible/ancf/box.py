@@ -41,7 +41,7 @@ def box(
     Args:
         shape: the type of the elements.
         size: size of the whole body [m].
-        counts: number of elements along x, y, z.
+        counts: number of elements along x, y, z; 1 along axes with a single node.
         moduli: as in :class:`ContinuumElements`; one for all layers, or one for each.
         density: mass per volume [kg/m³].
         retardation: α of Kelvin and Voigt's damping [s].
@@ -54,16 +54,17 @@ def box(
             before ``place``.
 
     Raises:
-        ValueError: a face has another name or no nodes of its own, layers do not add up to 1, or
-            there are moduli for another number of layers.
+        ValueError: a face has another name or no nodes of its own, layers do not add up to 1, there
+            are moduli for another number of layers, or counts are no whole numbers of elements that
+            share nodes.
     """
-    rows, lattice = _mesh(shape, counts)
     number = len(shape.derivatives)
     flat = np.ptp(np.array(shape.nodes), axis=0) == 0
     moduli = jnp.asarray(moduli, float)
     if not shape.section and moduli.shape == (1, 6, 6):  # of all layers
         moduli = jnp.broadcast_to(moduli, (len(layers), 6, 6))
-    _check(shape, flat, moduli.shape, layers, (*clamped, *pinned))
+    _check(shape, flat, counts, moduli.shape, layers, (*clamped, *pinned))
+    rows, lattice = _mesh(shape, counts)
     size = jnp.asarray(size, float)
     points = (lattice / (2.0 * np.array(counts)) - 0.5 * flat) * size
     reference = jax.vmap(lambda point: _expanded(shape, curve, point))(points)
@@ -97,19 +98,30 @@ def box(
 def _check(
     shape: Shape,
     flat: np.ndarray,
+    counts: tuple[int, int, int],
     moduli: tuple[int, ...],
     layers: tuple[float, ...],
     faces: tuple[str, ...],
 ) -> None:
-    """Raise ``ValueError`` for faces, layers or moduli that would have no effect, or another one.
+    """Raise ``ValueError`` for numbers of elements, faces, layers or moduli that would have no
+    effect, or another one.
 
     Args:
         shape: the type of the elements.
         flat: mask of the axes along which an element has a single node.
+        counts: number of elements along each axis.
         moduli: shape of the moduli.
         layers: thickness of each layer as a fraction of the whole.
         faces: names of clamped and pinned faces.
     """
+    for axis, count, single in zip("xyz", counts, flat, strict=True):
+        if int(count) != count or count < 1:
+            raise ValueError(f"box: counts must be whole numbers ≥ 1, not {count!r} along {axis}")
+        if single and count > 1:
+            raise ValueError(
+                f"box: {shape.name} has a single node along {axis}, so {count} elements along it "
+                "would not be connected: take 1, and layers=… for the plies of a shell"
+            )
     known = [face for face in FACES if not flat["xyz".index(face[0])]]
     for face in faces:
         if face not in known:
