@@ -50,6 +50,18 @@ def index(label: str, what: str, names: Sequence[str], name: int | str) -> int:
     return int(name)
 
 
+def unused(name: str, used: Collection[str]) -> str:
+    """Return a name that is not used yet: ``name``, with a + for each time that it is used.
+
+    Args:
+        name: the name that is wanted.
+        used: names that are taken.
+    """
+    while name in used:
+        name += "+"
+    return name
+
+
 def fresh(what: str, name: str, used: Collection[str]) -> None:
     """Check that a name is not used yet.
 

@@ -58,6 +58,64 @@ def test_names_that_elements_without_one_would_have() -> None:
     assert topology.linkage.actuators == ("actuator1", "actuator1+")
 
 
+def test_names_of_the_file_are_kept_where_others_would_have_them() -> None:
+    loaded = load(
+        """<mujoco><worldbody><site/><site name="site 0"/>
+        <body><joint/><geom size=".1"/></body>
+        <body pos="1 0 0"><joint name="joint0"/><geom size=".1"/></body>
+        <body pos="2 0 0"><joint name="equality 2"/><geom size=".1"/></body></worldbody>
+        <tendon><fixed name="joint0" limited="true" range="0 1"><joint joint="joint0" coef="1"/>
+        </fixed><fixed name="joint0+" limited="true" range="0 1"><joint joint="joint0" coef="1"/>
+        </fixed></tendon>
+        <equality><joint joint1="joint0"/><joint name="0" joint1="joint0"/>
+        <joint joint1="equality 2"/></equality>
+        <sensor><clock/><clock name="sensor 0"/></sensor>
+        <keyframe><key time="1"/><key name="0" time="2"/></keyframe></mujoco>"""
+    )
+    linkage = loaded.model.topology.linkage
+    assert linkage.axes == linkage.joints == ("joint0+", "joint0", "equality 2")
+    assert linkage.routing.tendons == (
+        "joint0++",
+        "joint0+++",
+        "equality 0+",
+        "equality 0",
+        "equality 2+",
+    )
+    assert loaded.sites.names == ("site 0+", "site 0")
+    assert tuple(loaded.sensors.names) == ("sensor 0+", "sensor 0")
+    assert {name: key.time for name, key in loaded.keyframes.items()} == {"0+": 1.0, "0": 2.0}
+
+
+@pytest.mark.parametrize("attribute", ['maxhullvert="12"', ""])
+def test_hulls_of_meshes_are_those_of_mujoco(attribute: str) -> None:
+    """The hull ends in every direction where MuJoCo's does, also with few vertices: these are the
+    distances from spheres so far away that only their direction counts."""
+    random = np.random.default_rng(0)
+    points = random.standard_normal((60, 3))
+    points *= 0.1 / np.linalg.norm(points, axis=1)[:, None]
+    text = f"""<mujoco><asset><mesh name="first" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
+        <mesh name="m" vertex="{" ".join(map(str, points.ravel()))}" {attribute}/></asset>
+        <worldbody><geom type="mesh" mesh="first" pos="0 0 9"/>
+        <body mocap="true"><geom name="probe" size=".01"/></body>
+        <body><freejoint/><geom name="stone" type="mesh" mesh="m"/></body></worldbody></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(text)
+    data, far = mujoco.MjData(m), 1e3
+    loaded = load(text)
+    hull = np.asarray(loaded.model.shapes.hulls.vertices)[-1]
+    extents = []
+    for direction in random.standard_normal((20, 3)):
+        direction /= np.linalg.norm(direction)
+        data.mocap_pos[0] = far * direction
+        mujoco.mj_forward(m, data)
+        ids = m.geom("probe").id, m.geom("stone").id
+        theirs = far - 0.01 - mujoco.mj_geomDistance(m, data, *ids, 2 * far, None)
+        local = data.geom("stone").xmat.reshape(3, 3).T @ direction
+        centre = direction @ data.geom("stone").xpos
+        extents.append([centre + (hull @ local).max(), theirs])
+    ours, expected = np.transpose(extents)
+    np.testing.assert_allclose(ours, expected, atol=2e-5)
+
+
 def test_a_dead_band_without_springs_is_no_obstacle() -> None:
     loaded = load(
         """<mujoco><option><flag spring="disable"/></option><worldbody>

@@ -82,10 +82,11 @@ MODEL = """
     <tendonpos name="wound" tendon="round"/><subtreecom name="part" body="lid"/>
     <framepos name="seen" objtype="camera" objname="eye"/>
     <actuatorfrc name="capped" actuator="capped"/>
+    <jointpos name="held" joint="hinge" interval="0.1" nsample="2"/>
   </sensor>
 </mujoco>
 """
-UNREAD = ("wound", "part", "seen", "capped")
+UNREAD = ("wound", "part", "seen", "capped", "held")
 
 
 def test_sensors_are_those_of_mujoco(tmp_path: Path) -> None:

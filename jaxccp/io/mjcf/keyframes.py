@@ -39,7 +39,7 @@ def keyframes(source: Source) -> dict[str, Keyframe]:
     """Return the keyframes of the file."""
     m = source.m
     return {
-        source.name("key", key) or str(key): Keyframe(
+        source.name("key", key) or source.unused_name("key", str(key)): Keyframe(
             float(m.key_time[key]),
             np.array(m.key_qpos[key]),
             np.array(m.key_qvel[key]),

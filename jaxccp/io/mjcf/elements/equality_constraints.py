@@ -1,5 +1,7 @@
 """Equality constraints: joints that close loops."""
 
+from collections.abc import Collection
+
 import numpy as np
 from jaxtyping import Bool
 
@@ -10,6 +12,7 @@ from jaxccp.io.mjcf.elements.tendons import joint_coupling
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.joints import Fixed, Spherical
+from jaxccp.names import unused
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import IDENTITY
 from jaxccp.scene.loop_closure import CLOSURE_TOLERANCE
@@ -24,6 +27,7 @@ def add_equalities(
     builder: ModelBuilder,
     frames: Frames,
     axes: Axes,
+    tendons: Collection[str],
     nodes: Bool[np.ndarray, " n"],
     report: ImportReport,
 ) -> None:
@@ -37,6 +41,7 @@ def add_equalities(
         builder: the builder.
         frames: places of the file's bodies in the model.
         axes: names of the axes of the file's joints.
+        tendons: names of the tendons that were added.
         nodes: mask of the file's bodies that are nodes of flexible bodies; those on the surface can
             be connected.
         report: collects the constraints that are left out.
@@ -47,6 +52,7 @@ def add_equalities(
     m, types = source.m, source.mujoco.mjtEq
     if source.is_disabled("EQUALITY", "CONSTRAINT"):
         return
+    used = {*axes.names, *axes.joints, *tendons}
     coupling, tendon = int(types.mjEQ_JOINT), int(types.mjEQ_TENDON)
     connect, weld = int(types.mjEQ_CONNECT), int(types.mjEQ_WELD)
     for index in range(m.neq):
@@ -61,7 +67,7 @@ def add_equalities(
             if isinstance(made, str):
                 report.ignore(label, made)
             else:
-                builder.add_tendon(made, _name(source, index))
+                builder.add_tendon(made, _name(source, index, used))
             continue
         if kind not in (connect, weld):
             name = types(kind).name.removeprefix("mjEQ_").lower()
@@ -83,7 +89,7 @@ def add_equalities(
             int(frames.body[bodies[0]]),
             int(frames.body[bodies[1]]),
             frames=ends,
-            name=_name(source, index),
+            name=_name(source, index, used),
             collide=True,
             closes_loop=True,
         )
@@ -102,8 +108,12 @@ def _node(
     return None
 
 
-def _name(source: Source, index: int) -> str:
-    return f"equality {source.name('equality', index) or index}"
+def _name(source: Source, index: int, used: set[str]) -> str:
+    """Return the name of a constraint's joint or tendon, and add it to those that are used."""
+    label = source.name("equality", index) or source.unused_name("equality", str(index))
+    name = unused(f"equality {label}", used)
+    used.add(name)
+    return name
 
 
 def _ends(

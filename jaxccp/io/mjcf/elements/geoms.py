@@ -228,9 +228,12 @@ def _of_file(error: ValueError) -> str:
 def _points(source: Source, geom: int, report: ImportReport) -> np.ndarray:
     m, mesh = source.m, source.m.geom_dataid[geom]
     start = m.mesh_vertadr[mesh]
-    kept, corners, distance = thinned(
-        np.array(m.mesh_vert[start : start + m.mesh_vertnum[mesh]], float)
-    )
+    points = np.array(m.mesh_vert[start : start + m.mesh_vertnum[mesh]], float)
+    if (at := m.mesh_graphadr[mesh]) >= 0:
+        # MuJoCo's own hull, which has at most ``maxhullvert`` vertices.
+        count = m.mesh_graph[at]
+        points = points[np.sort(m.mesh_graph[at + 2 + count : at + 2 + 2 * count])]
+    kept, corners, distance = thinned(points)
     if corners:
         report.approximate(
             source.label("geom", geom),

@@ -1,7 +1,6 @@
 """Joints of a file: those of one body become one joint with several axes; free bodies mostly need
 none."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from jaxccp.io.mjcf.elements.cables import Springs
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
+from jaxccp.names import unused
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN, to_matrix
 from jaxccp.scene.tables.joint_tables import axis_names
@@ -38,6 +38,8 @@ class Axes:
     names: tuple[str, ...]
     """Name of the model's axis for each degree of freedom of the file; empty for those of nodes of
     flexible bodies, and of bodies that are free without a joint."""
+    joints: frozenset[str]
+    """Names of the model's joints."""
 
 
 def add_joints(
@@ -73,28 +75,22 @@ def add_joints(
         joints = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
         if m.jnt_type[joints[0]] == FREE and not _has_forces(source, joints[0]):
             continue
-        name = _unique(_name(source, int(body), joints), used)
+        name = unused(_name(source, int(body), joints), used)
         used.add(name)
         start = m.jnt_dofadr[joints[0]]
         for axis in _axis_names(source, joints, name):
-            names[start] = _unique(axis, names)
+            names[start] = unused(axis, names)
             start += 1
         its = tuple(names[m.jnt_dofadr[joints[0]] : start])
         _add(source, builder, frames, int(body), joints, (name, its), cables)
-    return Axes(tuple(names))
-
-
-def _unique(name: str, used: Collection[str]) -> str:
-    while name in used:
-        name += "+"
-    return name
+    return Axes(tuple(names), frozenset(used))
 
 
 def _name(source: Source, body: int, joints: np.ndarray) -> str:
     """Return the name of a body's joint in the model: that of the file's joint if there is only
     one, else the body's."""
     kind, index = ("joint", int(joints[0])) if len(joints) == 1 else ("body", body)
-    return source.name(kind, index) or f"{kind}{index}"
+    return source.name(kind, index) or source.unused_name(kind, f"{kind}{index}")
 
 
 def _axis_names(source: Source, joints: np.ndarray, name: str) -> list[str]:
@@ -110,7 +106,9 @@ def _axis_names(source: Source, joints: np.ndarray, name: str) -> list[str]:
     names: list[str] = []
     for joint, width in zip(joints, widths, strict=True):
         label = source.name("joint", int(joint))
-        names += axis_names(label, width) if label else numbered[len(names) :][:width]
+        own = numbered[len(names) :][:width]
+        free = (source.unused_name("joint", name) for name in own)
+        names += axis_names(label, width) if label else free
     return names
 
 

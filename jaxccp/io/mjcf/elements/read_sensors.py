@@ -52,9 +52,8 @@ def read_sensors(source: Source, names: ElementNames, layout: Coordinates, model
     sensors: dict[str, Sensor] = {}
     unreadable: list[str] = []
     for sensor in range(source.m.nsensor):
-        name = source.name("sensor", sensor) or f"sensor {sensor}"
-        while name in sensors:
-            name += "+"
+        name = source.name("sensor", sensor)
+        name = name or source.unused_name("sensor", f"sensor {sensor}")
         try:
             sensors[name] = finder.find(sensor)
         except UnreadableSensor as error:
@@ -90,6 +89,10 @@ class _Finder:
         delay = self.source.column("sensor_delay")
         if len(delay) and delay[sensor]:
             raise UnreadableSensor("a delay is not supported")
+        interval, history = map(self.source.column, ("sensor_interval", "sensor_historyadr"))
+        # Without samples (``nsample``) MuJoCo reads it at every step.
+        if len(interval) and interval[sensor, 0] > 0 and history[sensor] >= 0:
+            raise UnreadableSensor("an interval between samples is not supported")
         bounds, target = self._bounds(sensor), int(m.sensor_objid[sensor])
         linkage = self.model.topology.linkage
         match KINDS[kind].about:

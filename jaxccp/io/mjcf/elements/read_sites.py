@@ -18,5 +18,5 @@ def add_sites(source: Source, builder: ModelBuilder, frames: Frames) -> None:
     for site in range(m.nsite):
         body = int(m.site_bodyid[site])
         pose = frames.pose(body, m.site_pos[site], m.site_quat[site])
-        name = source.name("site", site) or f"site {site}"
+        name = source.name("site", site) or source.unused_name("site", f"site {site}")
         builder.add_site(int(frames.body[body]), *pose, name=name)

@@ -60,7 +60,7 @@ def add_elements(
     sensed = sensed_tendons(source)
     tendons = add_tendons(source, builder, frames, axes, sensed, report)
     driven = add_actuators(source, builder, axes, tendons, report)
-    add_equalities(source, builder, frames, axes, nodes, report)
+    add_equalities(source, builder, frames, axes, tendons.values(), nodes, report)
     shapes = add_geoms(source, builder, frames, flexible, softness, report)
     add_sites(source, builder, frames)
     return Elements(frames, nodes, flexible, axes, tendons, driven, shapes)

@@ -73,9 +73,10 @@ def add_tendons(
             if effective:
                 report.ignore(label, made)
             continue
-        name = source.name("tendon", tendon) or source.unused_name("tendon", f"tendon{tendon}")
-        while name in axes.names:
-            name += "+"
+        name = source.name("tendon", tendon)
+        if not name or name in axes.names:
+            taken = (*axes.names, *names.values())
+            name = source.unused_name("tendon", name or f"tendon{tendon}", taken)
         builder.add_tendon(made, name)
         names[tendon] = name
     return names

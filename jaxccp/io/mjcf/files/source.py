@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from jaxccp.io.mjcf.files.includes import Element, included, place
 from jaxccp.io.mjcf.files.origin import origin_of
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.urdf.urdf import UrdfOptions, read_urdf
+from jaxccp.names import unused
 
 LISTS = {
     "body": "bodies",
@@ -31,6 +32,17 @@ LISTS = {
     "flex": "flexes",
 }
 """Names of the lists in MuJoCo's specification, by kind of element."""
+COUNTS = {
+    "body": "nbody",
+    "joint": "njnt",
+    "site": "nsite",
+    "actuator": "nu",
+    "tendon": "ntendon",
+    "equality": "neq",
+    "sensor": "nsensor",
+    "key": "nkey",
+}
+"""MuJoCo's fields with the numbers of elements, by kind."""
 TAGS = {"body": ("body",), "joint": ("joint", "freejoint"), "geom": ("geom",), "site": ("site",)}
 """Tags of elements in files, by kind; kinds with many different tags are left out."""
 WITHOUT_LINE = re.compile(r"(Element (?:name )?'([^']*)'.*), line 0\b")
@@ -59,6 +71,7 @@ class Source:
         self.path = self.origin.label
         """Label of the source that messages begin with."""
         options.check(self.origin)
+        self._names: dict[str, frozenset[str]] = {}
         with self.translated(report):
             self._spec = self._specified(model, options, report)
             self.m = model if self._spec is None else self._spec.compile()
@@ -178,18 +191,18 @@ class Source:
         element = self._elements[kind].get(index)
         return element.name if element is not None else ""
 
-    def unused_name(self, kind: str, name: str) -> str:
+    def unused_name(self, kind: str, name: str, taken: Collection[str] = ()) -> str:
         """Return a name that no element of a kind has, ``name`` if it is unused.
 
         Args:
             kind: kind of the elements, such as ``body``.
             name: the name that is wanted.
+            taken: names of other things that it must not be either.
         """
-        count = {"body": self.m.nbody, "actuator": self.m.nu, "tendon": self.m.ntendon}[kind]
-        used = {self.name(kind, index) for index in range(count)}
-        while name in used:
-            name += "+"
-        return name
+        if kind not in self._names:
+            count = getattr(self.m, COUNTS[kind])
+            self._names[kind] = frozenset(self.name(kind, index) for index in range(count))
+        return unused(name, self._names[kind].union(taken))
 
     def _type(self, kind: str) -> Any:
         return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
