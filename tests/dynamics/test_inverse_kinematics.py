@@ -5,7 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import inverse_kinematics, load
+from jaxccp import (
+    ModelBuilder,
+    Revolute,
+    Spherical,
+    Universal,
+    inverse_kinematics,
+    joint_motion,
+    load,
+)
 from jaxccp.dynamics import InverseKinematics
 
 mujoco = pytest.importorskip("mujoco")
@@ -90,6 +98,70 @@ def test_derivative_is_that_of_the_solution(arm, to_tip) -> None:
 
     np.testing.assert_allclose(jax.jacfwd(reached)(target), np.eye(3), atol=1e-5)
     np.testing.assert_allclose(jax.jacrev(reached)(target), np.eye(3), atol=1e-5)
+
+
+def test_more_targets_than_degrees_of_freedom() -> None:
+    """One hinge reaches poses of all its seven numbers, in float32 too, and says so."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    bar = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.3, 0, 0), name="bar")
+    builder.add_joint(Revolute((0, 0, 1)), 0, bar, name="j")
+    model, state = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), builder.build())
+
+    def find(angle: jax.Array) -> InverseKinematics:
+        c, s, zero = jnp.cos(angle), jnp.sin(angle), jnp.zeros_like(angle)
+        half = jnp.cos(angle / 2), zero, zero, jnp.sin(angle / 2)
+        target = jnp.stack([0.3 * c, 0.3 * s, zero, *half])
+        return inverse_kinematics(model, state, {"bar": target})
+
+    angles = jnp.linspace(-2.5, 2.5, 256, dtype=jnp.float32)
+    result = jax.jit(jax.vmap(find))(angles)
+    assert result.converged.all()
+    np.testing.assert_allclose(result.state.joint_positions[:, 0], angles, atol=1e-4)
+    slope = jax.jit(jax.vmap(jax.grad(lambda angle: find(angle).state.joint_positions[0])))
+    np.testing.assert_allclose(slope(angles), 1.0, atol=1e-3)
+
+
+def test_nothing_that_moves_the_target_is_free() -> None:
+    builder = ModelBuilder()
+    bar = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.3, 0, 0), name="bar")
+    builder.add_joint(Revolute((0, 0, 1)), 0, bar, name="j")
+    model, state = builder.build()
+    result = inverse_kinematics(model, state, {"bar": np.array([0.3, 0, 0])}, fixed=("j",))
+    assert result.converged
+    np.testing.assert_array_equal(result.state.position, state.position)
+
+
+def test_targets_of_a_ball() -> None:
+    """A ball's targets are a rotation vector, with the derivative 1 of the coordinates."""
+    builder = ModelBuilder()
+    bob = builder.add_body(1.0, (0.1, 0.1, 0.1), (0, 0, 0.3))
+    builder.add_joint(Spherical(), 0, bob, name="ball", axes=["x", "y", "z"])
+    model, state = builder.build()
+
+    def reached(vector: jax.Array) -> jax.Array:
+        targets = dict(zip("xyz", vector, strict=True))
+        result = inverse_kinematics(model, state, {}, targets)
+        return joint_motion(model, result.state).coordinate
+
+    vector = jnp.array([0.9, -0.7, 1.1])
+    np.testing.assert_allclose(jax.jit(reached)(vector), vector, atol=1e-8)
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(reached))(vector), np.eye(3), atol=1e-7)
+
+
+def test_fixed_joints_are_those_of_the_name() -> None:
+    """A joint's name means its axes whatever their names, and no axis of another joint."""
+    builder = ModelBuilder()
+    leg = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.2, 0, 0.3))
+    foot = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.4, 0.1, 0.3), name="foot")
+    builder.add_joint(Universal(), 0, leg, name="leg", axes=["swing", "lift"])
+    builder.add_joint(Revolute((0, 0, 1)), leg, foot, (0.2, 0, 0.3), name="leg.foot")
+    model, state = builder.build()
+    target = state.position[foot] + jnp.array([0.02, -0.05, 0])
+    result = inverse_kinematics(model, state, {"foot": target}, fixed=("leg",))
+    np.testing.assert_allclose(result.state.joint_positions[:2], 0, atol=1e-12)
+    assert abs(result.state.joint_positions[2]) > 0.1
+    with pytest.raises(ValueError, match="did you mean 'leg'"):
+        inverse_kinematics(model, state, {"foot": target}, fixed=("legg",))
 
 
 def test_wrong_targets_are_named(arm) -> None:

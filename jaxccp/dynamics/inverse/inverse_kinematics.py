@@ -10,8 +10,9 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.dynamics.inverse.pose_targets import PoseTargets
-from jaxccp.dynamics.tangent import tangent_names
+from jaxccp.dynamics.tangent import SIX, tangent_names
 from jaxccp.math.array_input import Floats
+from jaxccp.model.kinematics.configuration import root_and_free_bodies
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -69,7 +70,7 @@ def inverse_kinematics(
             name of a body means its centre of mass, with the body's axes.
         joints: wanted coordinates of axes by name [m, rad].
         fixed: names of velocities (:func:`jaxccp.tangent_names`) that are zero; the name of a free
-            body, or of a joint with several axes, means all of its velocities.
+            body or of a joint means all of its velocities.
         damping: damping of the first step, relative to the largest diagonal entry of its matrix J
             Jᵀ.
         tolerance: error at which the targets count as reached [m, rad]; None: 1e-9 in float64 and
@@ -106,16 +107,33 @@ def inverse_kinematics(
         index("the model", "site or body", (*model.sites.names, *topology.bodies), name)
     names = tangent_names(model)
     axes = {topology.linkage.axis(name): value for name, value in (joints or {}).items()}
-    still = np.zeros(len(names), bool)
-    for name in fixed:
-        mask = np.array([entry == name or entry.rsplit(".", 1)[0] == name for entry in names])
-        if not mask.any():
-            index("the model", "velocity", names, name)
-        still |= mask
+    free = ~np.isin(names, _velocities(model, names, fixed))
     small = 1e-9 if state.position.dtype == jnp.float64 else 1e-5
-    task = PoseTargets(model, targets, axes, tuple((~still).tolist()))
+    task = PoseTargets(model, targets, axes, tuple(free.tolist()))
     stop = small if tolerance is None else tolerance
     return _solve(task, state, damping, stop, max_iterations)
+
+
+def _velocities(model: Model, names: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
+    """Return the names of velocities that given names mean.
+
+    Args:
+        model: the model.
+        names: names of all velocities.
+        given: names of velocities, joints and free bodies.
+
+    Raises:
+        ValueError: a name means none.
+    """
+    linkage, parts = model.topology.linkage, {name: {name} for name in names}
+    for axis, joint in zip(linkage.axes, linkage.owner, strict=True):
+        parts.setdefault(linkage.joints[joint], set()).add(axis)
+    for place in root_and_free_bodies(model.topology):
+        body = model.topology.bodies[place]
+        parts.setdefault(body, set()).update(f"{body}.{part}" for part in SIX)
+    for name in given:
+        index("inverse_kinematics: fixed", "velocity, joint or free body", (*parts,), name)
+    return [part for name in given for part in parts[name]]
 
 
 def _solve(
@@ -142,14 +160,14 @@ def _solve(
         better = lower < square
         kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), after, current)
         damping = damping * jnp.where(better, REDUCED, INCREASED)
-        return kept, jnp.minimum(lower, square), damping, count + 1
+        return kept, jnp.where(better, lower, square), damping, count + 1
 
     fixed, start = lax.stop_gradient((task, state))
     square = jnp.sum(fixed.errors(start) ** 2)
     carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
     pose, square, _, count = lax.while_loop(going, iterate, carry)
     # A further step of length zero provides the derivative of the pose.
-    correction = task.step(pose, float(jnp.finfo(square.dtype).eps))
+    correction = task.step(pose)
     pose = task.displaced(pose, correction - lax.stop_gradient(correction))
     reached = (square <= tolerance**2) & (task.ball_excess(pose) <= tolerance)
     return InverseKinematics(pose, jnp.sqrt(square), count, reached)

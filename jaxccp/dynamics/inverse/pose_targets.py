@@ -1,6 +1,7 @@
-"""Targets of a mechanism's pose: their errors, and damped least-squares steps towards them."""
+"""Targets of a mechanism's pose: their errors, and least-squares steps towards them."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inverse.inverse_dynamics import site_jacobian
 from jaxccp.dynamics.tangent import retract
 from jaxccp.math import quaternion, safe
+from jaxccp.model.kinematics.configuration import add_joint_coordinates
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -59,11 +61,15 @@ class PoseTargets:
             site_jacobian(self.model, state, name)[: 3 if len(target) == 3 else 6]
             for name, target in self.sites.items()
         ]
-        dofs = self.model.topology.dofs
-        columns = [
-            dofs.first_axis + int(np.flatnonzero(dofs.axes == axis)[0]) for axis in self.axes
-        ]
-        parts.append(jnp.eye(len(self.free), dtype=state.position.dtype)[np.array(columns, int)])
+        if self.axes:
+            dofs, coordinate = self.model.topology.dofs, joint_motion(self.model, state).coordinate
+            # The rate of a ball is an angular velocity, its coordinate a rotation vector.
+            rates = jax.jacfwd(partial(add_joint_coordinates, self.model, coordinate))(
+                jnp.zeros_like(coordinate)
+            )[np.array([*self.axes])[:, None], dofs.axes]
+            columns = dofs.first_axis + np.arange(len(dofs.axes))
+            rows = jnp.zeros((len(self.axes), len(self.free)), rates.dtype)
+            parts.append(rows.at[:, columns].set(rates))
         return jnp.concatenate(parts) * jnp.array(self.free)
 
     def room(self, state: State) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
@@ -97,21 +103,22 @@ class PoseTargets:
         angle = safe.norm(coordinate[first[:, None] + np.arange(3)])
         return jnp.max(angle - self.model.axes.upper[first], initial=0.0)
 
-    def step(self, state: State, damping: Array | float) -> Float[Array, " nv"]:
-        """Return the damped step from a state.
+    def step(self, state: State, damping: Float[Array, ""] | None = None) -> Float[Array, " nv"]:
+        """Return the step from a state to the least errors.
 
         Args:
             state: a pose.
-            damping: relative to the largest diagonal entry of the step's matrix.
+            damping: penalty on the length of the step, relative to the largest diagonal entry of
+                its matrix; None: no penalty, and the shortest of the steps that do.
         """
         error, jacobian = self.errors(state), self.jacobian(state)
         low, high = self.room(state)
-        step = _damped(jacobian, error, damping)
+        step = _least_squares(jacobian, error, damping)
         for _ in range(PASSES):
             across = (step < low) | (step > high)
             set_back = jnp.where(across, jnp.clip(step, low, high), 0.0)
             inside = jacobian * ~across
-            step = set_back + _damped(inside, error - jacobian @ set_back, damping) * ~across
+            step = set_back + _least_squares(inside, error - jacobian @ set_back, damping) * ~across
         return jnp.clip(step, low, high)
 
     def displaced(self, state: State, displacement: Float[Array, " nv"]) -> State:
@@ -129,16 +136,18 @@ class PoseTargets:
         )
 
 
-def _damped(
-    jacobian: Float[Array, "e nv"], error: Float[Array, " e"], damping: Array | float
+def _least_squares(
+    jacobian: Float[Array, "e nv"], error: Float[Array, " e"], damping: Float[Array, ""] | None
 ) -> Float[Array, " nv"]:
-    """Return the least-squares solution with a penalty on its length.
+    """Return the least-squares solution with a penalty on its length, or the shortest one.
 
     Args:
         jacobian: Jacobian of the targets' coordinates.
         error: error that the step is to remove.
-        damping: relative to the largest diagonal entry of J Jᵀ.
+        damping: relative to the largest diagonal entry of J Jᵀ; None: no penalty.
     """
+    if damping is None:
+        return jnp.linalg.pinv(jacobian) @ error
     square = jacobian @ jacobian.T
     scale = jnp.maximum(jnp.max(jnp.diagonal(square)), jnp.finfo(error.dtype).tiny)
     damped = square + damping * scale * jnp.eye(len(error), dtype=error.dtype)
