@@ -53,7 +53,7 @@ def mujoco_errors(tosses: Sequence[Recording]) -> Errors:
     plan = CubeSettings().residual(dt, longest)
     starts = plan.plan(subject_of(Cube.nominal(), tosses), tosses).batch.segments
     position, rotation = [], []
-    for toss, qpos, qvel in zip(tosses, starts.qpos, starts.qvel, strict=True):
+    for toss, qpos, qvel in zip(tosses, *starts.start[:2], strict=True):
         mujoco.mj_resetData(model, data)
         data.qpos[:], data.qvel[:] = qpos, qvel
         away, angle = [], []

@@ -76,7 +76,7 @@ def distances(judge: Judge, starts: Starts, values: dict[str, float]) -> Float[n
     data = mujoco.MjData(model)
     rows = judge.batch.take(np.arange(len(judge.batch)))
     out = np.zeros(judge.present.shape)
-    for k, (qpos, qvel) in enumerate(zip(rows.qpos, rows.qvel, strict=True)):
+    for k, (qpos, qvel) in enumerate(zip(*rows.start[:2], strict=True)):
         mujoco.mj_resetData(model, data)
         data.qpos[:], data.qvel[:] = qpos, qvel
         measured = np.asarray(rows.observed[k])[1:].reshape(-1, 2, 7)[..., :3]
@@ -107,17 +107,17 @@ def fit(judge: Judge, starts: Starts) -> tuple[dict[str, float], int]:
             Rotation.from_quat(poses[:, body, 3:], scalar_first=True) for body in (0, 1)
         )
         angle = np.unwrap((first.inv() * second).as_rotvec()[:, 1])
-        angle += 2 * np.pi * round((rows.qpos[k][7] - angle[0]) / (2 * np.pi))
+        angle += 2 * np.pi * round((rows.start[0][k][7] - angle[0]) / (2 * np.pi))
         time = dt * np.arange(len(poses))
         samples = np.concatenate([poses[:, 0], angle[:, None]], axis=1)
         motions.append(
             Motion(
                 f"segment {k}",
                 time,
-                np.asarray(rows.qpos[k]),
+                np.asarray(rows.start[0][k]),
                 np.zeros((len(time), 0)),
                 samples,
-                np.asarray(rows.qvel[k]),
+                np.asarray(rows.start[1][k]),
             )
         )
     task = MujocoSysid(spec, numbers, motions, ("first", "elbow"))

@@ -38,12 +38,14 @@ def swing(start: float, time: np.ndarray) -> np.ndarray:
 
 
 def test_measured_starts_are_calibrated() -> None:
-    """An offset of positions and a scale of rates also act on the states from which simulations
-    start: exact recordings of encoders that are off tell both, and the damping."""
-    offset, scale, time = 0.05, 1.2, np.arange(0.0, 2.0, 5e-3)
+    """Offset and delay of positions and a scale of rates also act on the states from which
+    simulations start: exact recordings of encoders that are off and late tell all of them, and the
+    damping."""
+    offset, late, scale, time = 0.05, 0.015, 1.2, np.arange(0.0, 2.0, 5e-3)
     logs = []
     for number, start in enumerate((1.0, -0.7)):
-        angle, rate = swing(start, time)
+        angle, rate = swing(start, np.arange(-late, 2.0 - 1e-9, 5e-3))
+        angle, rate = angle[: len(time)], rate[-len(time) :]
         logs.append(
             recording(
                 time,
@@ -56,11 +58,12 @@ def test_measured_starts_are_calibrated() -> None:
     parameters = [
         Parameter('axes["a"].damping', initial=0.05, scale=0.05),
         Parameter('channels["position*"].offset', initial=0.0, scale=0.01),
+        Parameter('channels["position*"].delay', lower=0.0, upper=0.03, initial=0.0),
         Parameter('channels["rate*"].scale', initial=1.0, scale=0.1),
     ]
     settings = Simulate(0.4, h=2e-3, start="measured", cutoff=np.inf)
     fit = Problem(jaxccp.load(PENDULUM), logs, parameters, settings).fit()
-    np.testing.assert_allclose(fit.values, [DAMPING, offset, scale], rtol=0.02)
+    np.testing.assert_allclose(fit.values, [DAMPING, offset, late, scale], rtol=0.02)
 
 
 def test_frames_do_not_move_on_their_body() -> None:

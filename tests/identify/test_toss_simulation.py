@@ -42,7 +42,7 @@ def test_whole_tosses_start_at_the_second_sample_and_end_with_the_recording():
 def test_velocities_of_starts_are_those_of_the_flight_at_the_start():
     (flight,) = flights((12,))
     with jax.enable_x64(True):
-        qvel = np.asarray(plan([flight], 10).batch.segments.qvel)[0]
+        qvel = np.asarray(plan([flight], 10).batch.segments.start[1])[0]
     position = np.asarray(flight.channels[0].values)[:, :3]
     throw = (position[1] - position[0]) / DT - 0.5 * DT * GRAVITY
     np.testing.assert_allclose(qvel[:3], throw + DT * GRAVITY, atol=1e-10)
@@ -59,4 +59,4 @@ def test_an_impact_is_no_start(bounced: Recording):
 def test_missing_samples_are_no_starts():
     (flight,) = flights((12,))
     flight.channels[0].values[4] = np.nan
-    assert np.isfinite(plan([flight], 3).batch.segments.qpos).all()
+    assert np.isfinite(plan([flight], 3).batch.segments.start[0]).all()

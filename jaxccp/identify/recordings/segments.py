@@ -17,10 +17,8 @@ from jaxccp.identify.recordings.recording import Channel, Recording
 class Segments:
     """Segments of recordings, each simulated from its own initial state; leading axis n."""
 
-    qpos: Float[Array, "n nq"]
-    """``qpos`` at the start of the segment."""
-    qvel: Float[Array, "n nv"]
-    """``qvel`` at the start of the segment."""
+    start: tuple[Float[Array, "n nq"], Float[Array, "n nv"], Float[Array, "n nv"]]
+    """``qpos``, ``qvel`` and the slope of ``qvel`` at the start of the segment, as measured."""
     inputs: Float[Array, "n k m"]
     """Tables of inputs (:class:`jaxccp.identify.simulation.input_table.InputTable`)."""
     time: Float[Array, "n s"]
@@ -29,10 +27,8 @@ class Segments:
     """Recorded values of the compared channels, in their units."""
     weight: Float[Array, "n s o"]
     """Inverse standard deviation of each compared value; 0 for a missing one."""
-    next_qpos: Float[Array, "n nq"]
-    """``qpos`` at the start of the recording's next segment."""
-    next_qvel: Float[Array, "n nv"]
-    """``qvel`` at the start of the recording's next segment."""
+    next_start: tuple[Float[Array, "n nq"], Float[Array, "n nv"], Float[Array, "n nv"]]
+    """The same at the start of the recording's next segment."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +76,13 @@ class Observation:
     """Index of the axis, or of the frame's site."""
     size: int
     """Number of compared values in each sample."""
+    late: float = 0.0
+    """Largest possible delay of its samples [s]."""
 
 
 def segment(
     recording: Recording,
-    start: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
+    start: tuple[np.ndarray, np.ndarray, np.ndarray],
     inputs: Float[np.ndarray, "k m"],
     between: tuple[float, float, float],
     observations: Sequence[Observation],
@@ -94,7 +92,7 @@ def segment(
 
     Args:
         recording: the recording.
-        start: coordinates and rates at its start.
+        start: coordinates, rates and accelerations at its start.
         inputs: table of inputs of the segment.
         between: lower bound of its sample times, time of its start, and exclusive upper bound [s].
         observations: the compared channels.
@@ -116,19 +114,19 @@ def segment(
         else:
             scale = np.full(what.size, 1 / level)
         samples.append(values)
+        # Samples that are late may show what happened before the start.
+        good &= recording.time[inside] >= first + what.late
         weights.append(np.where(good[:, None], scale, 0.0))
     after = (0, most - len(inside))
     mode = "edge" if len(inside) else "constant"
-    qpos, qvel = (jnp.asarray(part) for part in start)
+    qpos, qvel, qacc = (jnp.asarray(part) for part in start)
     return Segments(
-        qpos=qpos,
-        qvel=qvel,
+        start=(qpos, qvel, qacc),
         inputs=jnp.asarray(inputs),
         time=jnp.asarray(np.pad(recording.time[inside] - begin, after)),
         observed=jnp.asarray(np.pad(np.concatenate(samples, axis=1), (after, (0, 0)), mode)),
         weight=jnp.asarray(np.pad(np.concatenate(weights, axis=1), (after, (0, 0)))),
-        next_qpos=qpos,
-        next_qvel=qvel,
+        next_start=(qpos, qvel, qacc),
     )
 
 

@@ -126,14 +126,18 @@ class Guess:
                 speed = places.single[1, axes[channel.target]]
                 self.qvel[:, speed] = smoothed(time, channel.values, cutoff)[0][:, 0]
 
-    def at(self, when: float) -> tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]]:
-        """Return coordinates and rates at a time [s]."""
+        self.qacc = np.gradient(self.qvel, time, axis=0)
+
+    def at(self, when: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return coordinates [nq], rates and accelerations [nv] at a time [s]."""
         place = np.clip(np.searchsorted(self.time, when, side="right") - 1, 0, len(self.time) - 2)
         span = self.time[place + 1] - self.time[place]
         share = np.clip((when - self.time[place]) / span, 0.0, 1.0)
-        qpos = (1 - share) * self.qpos[place] + share * self.qpos[place + 1]
-        qvel = (1 - share) * self.qvel[place] + share * self.qvel[place + 1]
-        return qpos, qvel
+        qpos, qvel, qacc = (
+            (1 - share) * series[place] + share * series[place + 1]
+            for series in (self.qpos, self.qvel, self.qacc)
+        )
+        return qpos, qvel, qacc
 
 
 def body_rates(

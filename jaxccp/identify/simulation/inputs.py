@@ -187,6 +187,25 @@ def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> 
     return 1 + int(np.ceil(most))
 
 
+def largest_delay(subject: Subject, name: str) -> float:
+    """Return the largest possible delay of a compared channel, at least 0 [s].
+
+    Args:
+        subject: subject with the bounds of its channels' delays.
+        name: name of the channel.
+
+    Raises:
+        ValueError: the delay has no bounds.
+    """
+    early, late = subject.channels.delay_bounds[subject.channels.names.index(name)]
+    if not (np.isfinite(early) and np.isfinite(late)):
+        raise ValueError(
+            f"the delay of {name} needs lower= and upper=, such as 0 and 0.05 s: samples of that "
+            "long after a start are not compared, since they show what happened before it"
+        )
+    return max(0.0, late)
+
+
 def _common_channels(recordings: Sequence[Recording]) -> list[str]:
     names = [channel.name for channel in recordings[0].channels]
     for recording in recordings[1:]:

@@ -21,7 +21,13 @@ from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
 from jaxccp.identify.recordings.starts import Guess, displaced, displacement, start_deviation
 from jaxccp.identify.simulation.input_table import InputTable
-from jaxccp.identify.simulation.inputs import Roles, check_sensors, margin_of, steps_of
+from jaxccp.identify.simulation.inputs import (
+    Roles,
+    check_sensors,
+    largest_delay,
+    margin_of,
+    steps_of,
+)
 from jaxccp.identify.simulation.leapfrog import Centring, set_back
 from jaxccp.identify.subject import Subject
 from jaxccp.math import trees
@@ -111,7 +117,7 @@ class SimulationPlan:
         """
         layout, stepper, h, leaps = subject.layout, self.stepper, self.settings.step, self._leaps
         model = self._centring.apply(subject.model, h) if leaps else subject.model
-        qpos, qvel = self._calibrated_start.true_state(subject, segment.qpos, segment.qvel)
+        qpos, qvel = self._calibrated_start.true_state(subject, *segment.start)
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
         begin = layout.state(model, subject.state, qpos, qvel)
@@ -141,16 +147,10 @@ class SimulationPlan:
         (final, last), table = lax.scan(advance, (carry, begin), (numbers, controls, *inputs))
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
         if self.settings.continuity is None:  # nothing asks where the segment ends
-            return shown, self._next_start(subject, segment)
+            return shown, self._calibrated_start.true_state(subject, *segment.next_start)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
         return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
-
-    def _next_start(
-        self, subject: Subject, segment: Segments
-    ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
-        """Return ``qpos`` and ``qvel`` as measured at the start of the next segment."""
-        return self._calibrated_start.true_state(subject, segment.next_qpos, segment.next_qvel)
 
     def residual(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
@@ -165,7 +165,9 @@ class SimulationPlan:
         """
         shown, end = self.predict(self.driven(subject), segment, change)
         error = errors(shown, segment.observed, self.observations)
-        gap = displacement(subject.layout, self._next_start(subject, segment), end)
+        gap = displacement(
+            subject.layout, self._calibrated_start.true_state(subject, *segment.next_start), end
+        )
         return segment.weight * error, gap if self.unknowns else gap[:0]
 
     def curves(
@@ -214,7 +216,8 @@ class SimulationPlan:
             else:
                 place = 0
             size = 6 if channel.kind == "pose" else channel.values.shape[1]
-            out.append(Observation(channel.name, channel.kind, place, size))
+            late = largest_delay(self.subject, channel.name)
+            out.append(Observation(channel.name, channel.kind, place, size, late))
         return out
 
     def _features(self, subject: Subject, state: State, control: Array) -> Float[Array, " f"]:
@@ -258,11 +261,8 @@ class SimulationPlan:
         ]
         segments = jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
         following = [parts[i + 1] if joins[i] else parts[i] for i in range(len(parts))]
-        segments = replace(
-            segments,
-            next_qpos=jnp.stack([segment.qpos for segment in following]),
-            next_qvel=jnp.stack([segment.qvel for segment in following]),
-        )
+        next_start = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(s.start for s in following))
+        segments = replace(segments, next_start=next_start)
         deviation = np.zeros((len(rows), 0))
         if self.unknowns:
             share = self.settings.start_rate_deviation
