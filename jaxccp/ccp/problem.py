@@ -79,12 +79,14 @@ class Problem:
 
     def velocity(self, lam: Float[Floats, " n"]) -> Float[Array, " n"]:
         """Return the velocities u = N λ + r of the rows [m/s]."""
-        return self.delassus.apply(self.multipliers("lam", lam)) + self.r
+        problem = self.checked()
+        return problem.delassus.apply(problem.multipliers("lam", lam)) + problem.r
 
     def objective(self, lam: Float[Floats, " n"]) -> Float[Array, ""]:
         """Return ½ λᵀ N λ + rᵀ λ [J], which the solutions of the CCP minimise over K."""
-        lam = self.multipliers("lam", lam)
-        return lam @ (0.5 * self.delassus.apply(lam) + self.r)
+        problem = self.checked()
+        lam = problem.multipliers("lam", lam)
+        return lam @ (0.5 * problem.delassus.apply(lam) + problem.r)
 
     def step_sizes(self) -> Float[Array, " n"]:
         """Return the step size ρ of each row [kg]: w / trace(N_cc) of a contact of w rows, 1 / N_ii
@@ -204,8 +206,10 @@ def residuals(problem: Problem, lam: Float[Array, " n"], law: Law) -> Float[Arra
         law: the law of contact.
 
     Raises:
-        ValueError: there is no such law.
+        ValueError: there is no such law, or shapes do not fit one another.
     """
     check_law(law)
+    problem = problem.checked()
+    lam = problem.multipliers("lam", lam)
     u = problem.corrected(problem.velocity(lam), law)
     return problem.residual(lam, u, problem.step_sizes())

@@ -124,6 +124,7 @@ def solve(
     if distant is not None:
         contacts = Dimension("contacts", len(problem.cones.mu))
         distant = as_floats("distant", distant, [contacts]) != 0
+    member = resolved("apgd" if solver is None else solver)
     if not problem.cones.rows:
         return Solution(problem.r, problem.r, empty_statistics(problem.r.dtype, stop or Stop()))
     frozen = lax.stop_gradient(problem if distant is None else problem.without(distant))
@@ -131,7 +132,7 @@ def solve(
     start = jnp.zeros_like(problem.r) if guess is None else problem.multipliers("guess", guess)
     start = lax.stop_gradient(start)
     # Which algorithm an automatic choice comes to may depend on numbers that are known here.
-    algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
+    algorithm = member.resolve(frozen, law)
     stop = stop or Stop()
     limits = stop.atol, stop.rtol, stop.max_iterations
     settings = algorithm, law, stop.history, gradient, unique and can_share_loads(problem)

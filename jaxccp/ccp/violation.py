@@ -52,10 +52,11 @@ def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> V
         law: the law of contact.
 
     Raises:
-        ValueError: there is no such law.
+        ValueError: there is no such law, or shapes do not fit one another.
     """
     check_law(law)
-    cones = problem.cones
+    problem = problem.checked()
+    lam, cones = problem.multipliers("lam", lam), problem.cones
     u = problem.corrected(problem.velocity(lam), law)
     (scalar, contact), (x, impulse) = cones.split(u), cones.split(lam)
     below, above = jnp.isfinite(cones.lo), jnp.isfinite(cones.hi)

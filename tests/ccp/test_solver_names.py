@@ -45,6 +45,13 @@ def test_misspelt_name_is_refused_with_the_one_meant(take: Callable) -> None:
         take("newtn")
 
 
+def test_misspelt_name_is_refused_without_rows() -> None:
+    none = jnp.zeros(0)
+    nothing = Problem(DenseDelassus(jnp.zeros((0, 0))), none, Cones(none, none, none))
+    with pytest.raises(ValueError, match=r"'newtn' is not one of auto"):
+        jaxccp.solve(nothing, "newtn")
+
+
 @everywhere
 def test_class_in_place_of_an_instance_is_refused(take: Callable) -> None:
     with pytest.raises(TypeError, match=r"an instance, such as Newton\(\), not <class"):

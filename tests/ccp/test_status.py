@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxccp.ccp import Cones, GradientNewton, Status
+from jaxccp.ccp import Cones, DenseDelassus, GradientNewton, Problem, Status, solve
 
 
 def test_the_worst_status_is_the_largest() -> None:
@@ -25,3 +26,25 @@ def test_numbers_in_place_of_arrays_are_refused(name: str) -> None:
     arrays: dict[str, Any] = {"lo": jnp.zeros(1), "hi": jnp.ones(1), "mu": jnp.ones(1), name: 0.5}
     with pytest.raises(ValueError, match=rf"cones\.{name}"):
         Cones(**arrays).checked()
+
+
+@pytest.mark.parametrize(("lo", "hi"), [(jnp.nan, jnp.inf), (0.0, jnp.nan)])
+def test_bounds_that_are_no_numbers_are_reported(lo: float, hi: float) -> None:
+    cones = Cones(jnp.array([lo]), jnp.array([hi]), jnp.zeros(0))
+    solution = solve(Problem(DenseDelassus(jnp.eye(1)), jnp.array([-1.0]), cones))
+    assert Status(int(solution.statistics.status)) is Status.NON_FINITE
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        (([0.0, 1.0], [1.0, 0.5], []), r"scalar row 1 they are 1\.0 and 0\.5"),
+        (([], [], [0.5, -0.1]), r"cones\.mu must be ≥ 0, but of contact 1 it is -0\.1"),
+    ],
+)
+def test_empty_sets_of_impulses_are_refused(numbers: tuple, message: str) -> None:
+    lo, hi, mu = map(jnp.array, numbers)
+    cones = Cones(lo, hi, mu)
+    with pytest.raises(ValueError, match=message):
+        cones.checked()
+    jax.jit(Cones.checked)(cones)  # numbers that are not known are not compared

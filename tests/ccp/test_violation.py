@@ -1,13 +1,17 @@
 """Test violations of a problem whose velocities are given."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxccp.ccp import Cones, DenseDelassus, Law, Problem, violations
+from jaxccp.ccp.problem import residuals
 from jaxccp.ccp.violation import Worst
 
 INF = np.inf
+CASE_OF_LISTS: Any = [[1.0, 0.0], [0.0, 1.0]], [-1, 2], [0, 0], [9, 9], [1.0, 0.5]
 
 
 def case(u: list[float], lam: list[float]) -> tuple[Problem, jnp.ndarray]:
@@ -57,3 +61,13 @@ def test_no_rows() -> None:
     none = jnp.zeros(0)
     empty = Problem(DenseDelassus(jnp.zeros((0, 0))), none, Cones(none, none, none))
     check(violations(empty, none).complementarity, 0.0, -1)
+
+
+def test_lists_are_problems() -> None:
+    """Two rows of unit mass: u = λ + r."""
+    matrix, r, lo, hi, lam = CASE_OF_LISTS
+    problem = Problem(DenseDelassus(matrix), r, Cones(lo, hi, jnp.zeros(0)))
+    np.testing.assert_allclose(problem.velocity(lam), [0, 2.5])
+    assert problem.objective(lam) == pytest.approx(0.5 + 0.125 - 1 + 1)
+    np.testing.assert_allclose(residuals(problem, lam, "ccp"), [0, 0.5], atol=1e-14)
+    check(violations(problem, lam).complementarity, 1.25, 1)

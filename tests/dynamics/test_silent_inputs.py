@@ -21,6 +21,7 @@ from jaxccp import (
     Model,
     ModelBuilder,
     Plane,
+    Prismatic,
     Revolute,
     RungeKutta4,
     Sphere,
@@ -33,6 +34,7 @@ from jaxccp import (
     linearise,
     mean_acceleration,
     modes,
+    position_servo,
     rollout,
     with_structure,
 )
@@ -216,3 +218,23 @@ def test_a_linearised_step_takes_time(h: float) -> None:
     builder.add_body(1.0, (0.1, 0.1, 0.1))
     with pytest.raises(ValueError, match="h must be a positive time"):
         linearise(*builder.build(), stepper=EulerImplicitLinearized(1e-2), h=h)
+
+
+@pytest.mark.parametrize("what", ["friction", "upper", "force_limits"])
+def test_bounds_that_are_no_numbers_are_reported(what: str) -> None:
+    """A friction, a limit of an axis or of a servo's force that is no number is no bound of its
+    own: the step says so."""
+    builder = ModelBuilder()
+    cart = builder.add_body(1.0, (0.1, 0.1, 0.1))
+    builder.add_joint(Prismatic((1, 0, 0), limits=(-1, 1), friction=0.1), 0, cart, name="rail")
+    builder.add_actuator(position_servo(10.0, force_limits=(-1, 1)), "rail")
+    model, state = builder.build()
+    part = "actuators" if what == "force_limits" else "axes"
+    table = getattr(model, part)
+    spoilt = replace(table, **{what: jnp.full_like(getattr(table, what), jnp.nan)})
+    step = jax.jit(EulerImplicitLinearized(0.01).step)
+    statuses = [
+        Status(int(step(m, state)[1].solver.status))
+        for m in (model, replace(model, **{part: spoilt}))
+    ]
+    assert statuses == [Status.CONVERGED, Status.NON_FINITE]

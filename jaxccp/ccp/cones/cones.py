@@ -14,11 +14,12 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import pyramids, rolling
 from jaxccp.ccp.cones.coulomb import coulomb_slope, coulomb_spectrum, project_coulomb
-from jaxccp.math import safe
+from jaxccp.math import safe, trees
 from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.math.jitted import jitted
 
@@ -73,7 +74,8 @@ class Cones:
         """Return the cones as arrays of floats.
 
         Raises:
-            ValueError: bounds or coefficients differ in number.
+            ValueError: bounds or coefficients differ in number, or their values are known and a
+                lower bound is above the upper one, or a coefficient is negative.
         """
         contacts = Dimension("contacts", jnp.asarray(self.mu).size)
         scalars = Dimension("scalar rows", jnp.asarray(self.lo).size)
@@ -82,9 +84,24 @@ class Cones:
             as_floats(f"cones.{name}", bound, [scalars])
             for name, bound in (("lo", self.lo), ("hi", self.hi))
         )
-        if self.rolling is None:
-            return replace(self, lo=lo, hi=hi, mu=mu)
-        rolling = as_floats("cones.rolling", self.rolling, [contacts, 2])
+        rolling = self.rolling
+        if rolling is not None:
+            rolling = as_floats("cones.rolling", rolling, [contacts, 2])
+        if not trees.is_traced((lo, hi)) and (crossed := np.asarray(lo) > np.asarray(hi)).any():
+            row = int(np.argmax(crossed))
+            raise ValueError(
+                f"cones.lo must not be above cones.hi, but of scalar row {row} they are {lo[row]} "
+                f"and {hi[row]}"
+            )
+        for name, coefficients in (("mu", mu), ("rolling", rolling)):
+            if coefficients is None or trees.is_traced(coefficients):
+                continue
+            if (negative := np.asarray(coefficients) < 0).any():
+                contact = int(np.argwhere(negative)[0, 0])
+                raise ValueError(
+                    f"cones.{name} must be ≥ 0, but of contact {contact} it is "
+                    f"{coefficients[contact]}"
+                )
         return replace(self, lo=lo, hi=hi, mu=mu, rolling=rolling)
 
     def split(self, x: Float[Array, " n"]) -> tuple[Float[Array, " s"], Float[Array, "c w"]]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators.operator import Delassus
@@ -24,7 +25,7 @@ class DenseDelassus(Delassus):
 
     @property
     def rows(self) -> int:
-        return jnp.shape(self.matrix)[-1]
+        return np.shape(self.matrix)[-1]
 
     def checked(self, dtype: jnp.dtype) -> "DenseDelassus":
         rows = Dimension("rows", self.rows)

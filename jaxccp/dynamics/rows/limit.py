@@ -46,7 +46,7 @@ def _limit(step: Step, limit: Array, gap: Array, jacobian: Array, bodies: Array)
 
     A coordinate with an infinite limit gets a row without a Jacobian that is always open.
     """
-    limited = jnp.isfinite(limit)
+    limited = ~jnp.isinf(limit)
     gap = jnp.where(limited, gap, 1.0)
     bias = jnp.maximum(gap / step.h, -step.model.contact.recovery_speed)
     jacobian = jnp.where(limited[:, None, None], jacobian, 0.0)

@@ -45,7 +45,7 @@ def servo(step: Step) -> Rows:
 def _impulse_limits(force_limits: Float[Array, "2 n"], h: Array | float) -> Float[Array, "2 n"]:
     """Return h f. Where f is infinite the result is infinite, too, and has no derivative in h,
     which would be 0 · ∞."""
-    bounded = jnp.isfinite(force_limits)
+    bounded = ~jnp.isinf(force_limits)
     return jnp.where(bounded, h * jnp.where(bounded, force_limits, 0.0), force_limits)
 
 
