@@ -4,8 +4,10 @@ from dataclasses import dataclass, field, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxccp.math import trees
 from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid
@@ -148,6 +150,11 @@ class Model:
         Args:
             speed: largest speed at which penetration is removed [m/s]; 0 leaves it, infinity
                 removes it within a step.
+
+        Raises:
+            ValueError: the speed is known and negative or not a number.
         """
+        if not trees.is_traced(speed) and not np.all(np.asarray(speed) >= 0):
+            raise ValueError(f"with_recovery_speed: speed must be ≥ 0 [m/s], not {speed!r}")
         value = jnp.full_like(self.contact.recovery_speed, speed)
         return replace(self, contact=replace(self.contact, recovery_speed=value))

@@ -1,10 +1,12 @@
 """Test that joints of several axes refuse what is no axis, or is one of another kind."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from jaxccp.model import Compound, Cylindrical, Hinge, Planar, Slide, Universal
+from jaxccp.scene import ModelBuilder
 
 X, Y = (1, 0, 0), (0, 1, 0)
 BAD: dict[str, Callable] = {
@@ -27,3 +29,15 @@ def test_bad_axes(make: Callable) -> None:
 def test_parallel_axes() -> None:
     with pytest.raises(ValueError, match=r"Universal: .* must be at right angles"):
         Universal(Hinge(X), Hinge(X))
+
+
+@pytest.mark.parametrize("axis", [Hinge((0, 0, 1)), Slide((0, 0, 1))])
+def test_an_axis_is_no_joint(axis: Any) -> None:
+    builder = ModelBuilder()
+    body = builder.add_body(1.0, (1, 1, 1))
+    with pytest.raises(
+        ValueError, match=r"joint 'j': give a joint, such as Revolute\(…\), .* not "
+    ):
+        builder.add_joint(axis, 0, body, name="j")
+    with pytest.raises(ValueError, match=r"give a sequence of axes, Compound\(\["):
+        Compound(axis)

@@ -17,7 +17,9 @@ from jaxccp.model import (
     HeightField,
     Material,
     Plane,
+    Revolute,
     Sphere,
+    Spherical,
 )
 from jaxccp.model.shapes import Shape
 from jaxccp.scene import ModelBuilder, contact_capacity
@@ -244,3 +246,23 @@ def test_dimensions_may_be_lists_and_arrays() -> None:
     assert models[0].topology == models[1].topology
     factor: Any = np.float32(2.0)
     assert Coupling({"a": factor}).polynomial("a").tolist() == [0.0, 2.0]
+
+
+def test_limits_and_stiffnesses_may_be_arrays() -> None:
+    builder = ModelBuilder()
+    arm, bob = (builder.add_body(1.0, (1, 1, 1)) for _ in range(2))
+    limits: Any = np.array([-0.5, 0.5])
+    stiffnesses: Any = np.array([1.0, 2.0, 3.0])
+    builder.add_joint(Revolute((0, 0, 1), limits=limits), 0, arm)
+    builder.add_joint(Spherical(stiffnesses=stiffnesses), arm, bob)
+    axes = builder.build()[0].axes
+    np.testing.assert_allclose([axes.lower[0], axes.upper[0]], limits)
+    np.testing.assert_allclose(axes.stiffness, [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("speed", [-1.0, float("nan")])
+def test_penetration_does_not_grow(speed: float) -> None:
+    builder = ModelBuilder()
+    builder.add_body(1.0, (1, 1, 1))
+    with pytest.raises(ValueError, match="speed must be ≥ 0"):
+        builder.build()[0].with_recovery_speed(speed)

@@ -18,4 +18,6 @@ class Compound:
     """The axes, from the first body to the second."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.axes, Axis):
+            raise ValueError(f"Compound: give a sequence of axes, Compound([{self.axes!r}])")
         expect("Compound", Axis, *self.axes)

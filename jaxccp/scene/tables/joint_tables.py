@@ -147,7 +147,10 @@ def _limits(coordinates: Sequence[Coordinate]) -> tuple[np.ndarray, np.ndarray]:
 
     The lower limit of a ball's angle is 0, and so needs no row: here it is −∞.
     """
-    limits = np.array([c.limits or (-np.inf, np.inf) for c in coordinates], float).reshape(-1, 2)
+    unlimited = (-np.inf, np.inf)
+    limits = np.array(
+        [unlimited if c.limits is None else c.limits for c in coordinates], float
+    ).reshape(-1, 2)
     ball = np.array([isinstance(c, Ball) for c in coordinates], bool)
     limits[ball, 0] = -np.inf
     return limits, ball
@@ -164,7 +167,8 @@ def _freedoms(spec: JointSpec) -> list[_Freedom]:
     parts: list[tuple[Axis, np.ndarray]] = []
     for axis in spec.joint.axes:
         if isinstance(axis, Ball):
-            stiffnesses = axis.stiffnesses or 3 * (axis.stiffness,)
+            same = 3 * (axis.stiffness,)
+            stiffnesses = same if axis.stiffnesses is None else axis.stiffnesses
             axes_ = [replace(axis, stiffness=k, stiffnesses=None) for k in stiffnesses]
             parts += list(zip(axes_, np.eye(3), strict=True))
         else:
