@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from jaxccp.math import safe
+from jaxccp.math import safe, trees
 from jaxccp.math.array_input import as_floats
 
 _Tree = TypeVar("_Tree")
@@ -73,7 +73,8 @@ def smoothed_gradient(
 
     Raises:
         ValueError: ``estimator`` is unknown, ``samples`` is below 2, "mixed" has no ``accuracy``,
-            or with "zeroth" ``loss`` does not return a single number.
+            ``sigma`` is known and not positive, ``confidence`` is not between 0 and 1, or with
+            "zeroth" ``loss`` does not return a single number.
         TypeError: with "first" or "mixed" ``loss`` does not return a single real number.
     """
     if estimator not in get_args(Estimator):
@@ -85,8 +86,12 @@ def smoothed_gradient(
             "the mixed estimator takes accuracy=…, the error of the gradient that is accepted: it "
             "bounds the bias that jumps of the loss give the first-order estimate"
         )
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be a probability between 0 and 1, not {confidence!r}")
     flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: as_floats("x", leaf, [...]), x))
     sigma = as_floats("sigma", sigma, [], flat.dtype)
+    if not trees.is_traced(sigma) and not sigma > 0:
+        raise ValueError(f"sigma, the standard deviation of the noise, must be > 0, not {sigma}")
 
     def at(point: Array) -> Array:
         return loss(unravel(point))

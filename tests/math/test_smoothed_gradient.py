@@ -120,3 +120,7 @@ def test_bad_arguments_are_refused() -> None:
         smoothed_gradient(jnp.sum, x, key, 0.1, 1, "first")
     with pytest.raises(ValueError, match=r"takes accuracy=…"):
         smoothed_gradient(jnp.sum, x, key, 0.1, 10, "mixed")
+    with pytest.raises(ValueError, match=r"sigma, .*, must be > 0, not 0\.0"):
+        smoothed_gradient(jnp.sum, x, key, 0.0, 10, "zeroth")
+    with pytest.raises(ValueError, match="confidence must be a probability"):
+        smoothed_gradient(jnp.sum, x, key, 0.1, 10, "mixed", accuracy=1.0, confidence=1)
