@@ -29,7 +29,9 @@ Start = TypeVar("Start", bound=State | Carry)
 """A state, or the carry of a stepper."""
 
 
-def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
+def checked_start(
+    model: Model, start: Start, batched: bool = False, own: type[Carry] | None = None
+) -> Start:
     """Return a state with its entries checked and converted to arrays of floats; return a carry
     unchanged.
 
@@ -37,12 +39,19 @@ def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
         model: the model of the state.
         start: a state or a carry.
         batched: whether its arrays may have leading axes.
+        own: class of the carries that the stepper can continue; None for any.
 
     Raises:
-        ValueError: an array of either has another shape than the model's states have.
+        ValueError: an array of either has another shape than the model's states have, or the carry
+            is another stepper's.
     """
     if isinstance(start, State):
         return cast(Start, checked_state(model, start, batched))
+    if own is not None and not isinstance(start, own):
+        raise ValueError(
+            f"the stepper continues from a State or {own.__name__}, not from the "
+            f"{type(start).__name__} of another stepper: pass carry.state"
+        )
     checked_state(model, start.state, batched)
     return start
 

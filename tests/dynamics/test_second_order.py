@@ -1,7 +1,7 @@
 """Test steppers of second and fourth order: smooth motion, impacts, rest, sliding, loops."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +29,7 @@ from jaxccp import (
     rollout,
     with_structure,
 )
+from jaxccp.ccp import DerivativeStatus, Gradient
 from jaxccp.dynamics import STEPPERS, AdaptiveStatus, rollout_adaptive
 from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 from jaxccp.dynamics.steppers.generalised_alpha import GeneralisedAlpha
@@ -463,6 +464,31 @@ def test_rotors_that_a_model_was_built_without_are_refused() -> None:
         assert report.solver.status == status
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after))
     RungeKutta4().init(with_structure(heavy, {"axes.armature": None}), state)
+
+
+@pytest.mark.parametrize("name", ["rk4", "trapezoidal"])
+def test_a_refused_step_has_derivative_zero_on_request(name: str) -> None:
+    model, state = tied(0.0)
+
+    @partial(jax.jit, static_argnames="gradient")
+    def sloped(armature: jax.Array, gradient: Gradient):
+        def speed(rest: jax.Array):
+            axes = replace(model.axes, armature=armature, rest=rest)
+            stepper = STEPPERS[name](1e-3, gradient=gradient)
+            after, report = stepper.step(replace(model, axes=axes), state)
+            return after.velocity[1, 1], report.solver.derivative
+
+        return jax.grad(speed, has_aux=True)(model.axes.rest)
+
+    none, some = jnp.zeros_like(model.axes.armature), jnp.ones_like(model.axes.armature)
+    for armature, gradient, status in (
+        (some, "always", DerivativeStatus.INVALID),
+        (some, "converged", DerivativeStatus.ZERO),
+        (none, "converged", DerivativeStatus.VALID),
+    ):
+        slope, derivative = sloped(armature, gradient)
+        assert derivative == status
+        assert np.any(slope) == (status != DerivativeStatus.ZERO)
 
 
 # Steps of their own length

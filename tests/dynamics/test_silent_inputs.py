@@ -238,3 +238,16 @@ def test_bounds_that_are_no_numbers_are_reported(what: str) -> None:
         for m in (model, replace(model, **{part: spoilt}))
     ]
     assert statuses == [Status.CONVERGED, Status.NON_FINITE]
+
+
+@pytest.mark.parametrize("stepper", [EulerImplicitLinearized(), HHT(), RungeKutta4()])
+def test_a_stepper_says_that_it_cannot_continue_from_anothers_carry(stepper: Any) -> None:
+    builder = ModelBuilder()
+    builder.add_body(1.0, (0.1, 0.1, 0.1))
+    model, state = builder.build()
+    other: Any = EulerImplicitLinearized() if isinstance(stepper, HHT) else HHT()
+    carry = other.init(model, state)
+    for start in (stepper.init, lambda model, start: rollout(model, start, stepper, 1)):
+        with pytest.raises(ValueError, match=r"of another stepper: pass carry\.state"):
+            start(model, carry)
+        start(model, carry.state)

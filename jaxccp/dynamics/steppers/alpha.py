@@ -85,12 +85,12 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             state: a state or a carry.
 
         Raises:
-            ValueError: an array has another shape; the mass matrix is block diagonal; or there is
-                armature along a coordinate that a family moves, but there was none when the model
-                was built.
+            ValueError: an array has another shape; the carry is another stepper's; the mass matrix
+                is block diagonal; or there is armature along a coordinate that a family moves, but
+                there was none when the model was built.
         """
         model = second_order_model(model, type(self).__name__)
-        state = checked_start(model, state)
+        state = checked_start(model, state, own=AlphaCarry)
         if isinstance(state, AlphaCarry):
             warm_start = resized(state.warm_start, cache_size(model.topology))
             memory = resized_memory(state.smooth, model)

@@ -23,6 +23,7 @@ from jaxccp.dynamics.second_order.state_projection import project_state
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
+from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.actuators.activation import later
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
@@ -53,12 +54,12 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             state: a state or a carry.
 
         Raises:
-            ValueError: an array has another shape; velocities of the model may jump; its mass
-                matrix is block diagonal; or there is armature along a coordinate that a family
-                moves, but there was none when the model was built.
+            ValueError: an array has another shape; the carry is another stepper's; velocities of
+                the model may jump; its mass matrix is block diagonal; or there is armature along a
+                coordinate that a family moves, but there was none when the model was built.
         """
         model = _checked(model)
-        state = checked_start(model, state)
+        state = checked_start(model, state, own=ImpulseCarry)
         is_carry = isinstance(state, ImpulseCarry)
         before = state.state if is_carry else state
         memory = resized_memory(state.smooth, model) if is_carry else empty_memory(model)
@@ -135,7 +136,8 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         none = jnp.zeros((), start.dtype)
         explicit = NewtonReport(jnp.int32(0), none, status, derivative.astype(jnp.int32))
         report, _ = report_smooth_step(self, model, last, explicit, None, projected, control, h)
-        return ImpulseCarry(with_rotors(last), carry.warm_start, end_memory(last)), report
+        carry = ImpulseCarry(with_rotors(last), carry.warm_start, end_memory(last))
+        return mask_invalid(self, carry, report)
 
 
 def _checked(model: Model) -> Model:

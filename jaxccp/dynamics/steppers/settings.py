@@ -178,10 +178,10 @@ class Settings(ConeSettings):
             state: a state or a carry.
 
         Raises:
-            ValueError: an array of the state has another shape.
+            ValueError: an array of the state has another shape, or the carry is another stepper's.
         """
         model = self.stepping_model(model)
-        state = checked_start(model, state)
+        state = checked_start(model, state, own=ImpulseCarry)
         if isinstance(state, ImpulseCarry):
             state, known, memory = state.state, state.warm_start, state.smooth
             warm_start = resized(known, cache_size(model.topology))
