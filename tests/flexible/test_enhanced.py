@@ -87,3 +87,19 @@ def test_thin_cantilevers_bend_as_beams_do(name: str) -> None:
     deflection = made.rates(jnp.linalg.solve(stiffness, flat))[tip, 2]
     beam = force * length**3 / (3 * YOUNG * width * thick**3 / 12)
     np.testing.assert_allclose(deflection, beam, rtol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"), [("shell_3423", (1 / 4, 1 / 7)), ("shell_3833", (1, 1))]
+)
+def test_layers_of_one_material_across_a_shell(name: str, shares: tuple[float, float]) -> None:
+    """Layers of one material are one layer, but in ``shell_3423`` each has a strain across of its
+    own, linear in z over the whole thickness, and keeps 1 − (mean z)² / mean z² of its energy."""
+    size, stretch = jnp.array([1.0, 1.0, 0.1]), 1.01
+    exact = 0.5 * YOUNG * (0.5 * (stretch**2 - 1)) ** 2 * jnp.prod(size)
+    for number, share in zip((2, 4), shares, strict=True):
+        layers = (1 / number,) * number
+        made = box(SHAPES[name], size, (1, 1, 1), isotropic(YOUNG, 0.0)[None], 1.0, layers=layers)
+        x = made.position * jnp.array([1.0, 1.0, stretch])
+        stored = made.elastic_energy(x.reshape(-1)[made.layout.free])
+        np.testing.assert_allclose(stored, share * exact, rtol=1e-9)

@@ -93,7 +93,10 @@ def equilibrium(
     """Find an equilibrium of a model, starting from ``state``.
 
     The model may have trees, families, closed loops, tendons with springs or of given length, and
-    joints on frames of families. Contacts and limits of joints do not act.
+    joints on frames of families. Contacts and limits of joints do not act. Balls with
+    ``stiffnesses`` that differ have the energy ½ Σ k_i φ_i², so that the model rests where
+    simulations do only where each φ is along an eigenvector of the stiffness, as in plane bending;
+    elsewhere the torques of the two differ by the square of φ (:class:`jaxccp.Ball`).
 
     Each iteration is an implicit step of time h from rest, (M + h² K) Δ = h² f. h grows after a
     step that lowers the potential energy or halves the forces and shrinks after any other, until M

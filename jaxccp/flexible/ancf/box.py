@@ -45,7 +45,9 @@ def box(
         moduli: as in :class:`ContinuumElements`; one for all layers, or one for each.
         density: mass per volume [kg/m³].
         retardation: α of Kelvin and Voigt's damping [s].
-        layers: thickness of each layer as a fraction of the whole, from below.
+        layers: thickness of each layer as a fraction of the whole, from below. Several layers of
+            one material are one layer, except in ``shell_3423``, where each has enhanced strains
+            of its own: there they are too soft across the shell.
         clamped: faces (:data:`FACES`) whose nodes keep all their vector coordinates.
         pinned: faces whose nodes keep their positions.
         place: function from points of the reference configuration to their positions at time 0; it

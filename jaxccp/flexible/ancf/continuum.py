@@ -117,7 +117,11 @@ class ContinuumElements(Elements):
 
     def _single_point(self) -> Points:
         """Return each element as a single integration point, with a law of all its vector
-        coordinates."""
+        coordinates.
+
+        Each layer has enhanced strains of its own, as in Chrono. Those across the shell are linear
+        over the whole thickness, so that they soften several layers against stretch across it.
+        """
         points, weights, which = self._rule()
         count = len(points)
         samples, interpolation = sampled(self.shape, points)
