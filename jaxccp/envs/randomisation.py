@@ -42,9 +42,16 @@ def gravity(model: Model, factor: Factor) -> Model:
 
 
 def damping(model: Model, factor: Factor) -> Model:
-    """Scale the damping of each axis and tendon."""
-    nominal = model.axes.damping
-    return replace(model, axes=replace(model.axes, damping=nominal * factor(nominal.shape)))
+    """Scale the damping of each axis and tendon, nonlinear damping by the same factor."""
+    axes = model.axes
+    times = factor(axes.damping.shape)
+    damped = replace(
+        axes,
+        damping=axes.damping * times,
+        damping_polynomial=axes.damping_polynomial * times[:, None],
+        power_damping=axes.power_damping * times,
+    )
+    return replace(model, axes=damped)
 
 
 def stiffness(model: Model, factor: Factor) -> Model:

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.dynamics.rows.servo import rate_independent
 from jaxccp.math import quaternion
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import joint_frames
@@ -28,8 +29,8 @@ def frame_wrench(r: Reading, i: Index) -> tuple[Float[Array, "n 3"], Float[Array
     """Return the force [N] and the torque [N m], about the frames' origins, that parents exert,
     world axes.
 
-    They follow from Newton's and Euler's laws, with gravity, contacts and joints that close loops,
-    as in MuJoCo (``mj_rnePostConstraint``).
+    They follow from Newton's and Euler's laws, with gravity, contacts, joints that close loops and
+    tendons along paths, as in MuJoCo (``mj_rnePostConstraint``).
 
     Args:
         r: inputs of the sensors.
@@ -41,7 +42,7 @@ def frame_wrench(r: Reading, i: Index) -> tuple[Float[Array, "n 3"], Float[Array
     )
     needed = _needed(r)
     wrench = jnp.asarray(bodies_, needed.dtype) @ needed + _parts(r, i)
-    wrench = wrench - _contacts(r, shapes_) - _loops(r, bodies_)
+    wrench = wrench - _contacts(r, shapes_) - _loops(r, bodies_) - _tendons(r, bodies_)
     force, about_origin = wrench[:, :3], wrench[:, 3:]
     return force, about_origin - cross(r.frames[0].position[i], force)
 
@@ -118,3 +119,22 @@ def _loops(r: Reading, bodies_: np.ndarray) -> Float[Array, "n 6"]:
     return (counted_[:, :, 1] - counted_[:, :, 0]) @ _about_origin(
         reactions[:, :3], reactions[:, 3:], origin
     )
+
+
+def _tendons(r: Reading, bodies_: np.ndarray) -> Float[Array, "n 6"]:
+    """Return the wrench of tendons along paths on the bodies of each sensor, about the world's
+    origin. Those of couplings act along joints, which transmit them."""
+    linkage, state = r.model.topology.linkage, r.state
+    paths, count = np.unique(linkage.routing.segments[:, 0]), len(linkage.axes)
+    if not len(paths):
+        return jnp.zeros((len(bodies_), 6), state.position.dtype)
+    # Servos are rows of the tendon, and in its force already, unless it does not depend on rates.
+    applied = np.ones(len(linkage.actuated), bool)
+    applied[linkage.servos] = False
+    applied = jnp.asarray(applied) | rate_independent(r.model.actuators)
+    motors = jnp.where(applied, r.model.actuators.gear * r.forces, 0.0)
+    force = jnp.concatenate([jnp.zeros(count, motors.dtype), r.step_report.tendon_forces])
+    force = force.at[linkage.actuated].add(motors)[count + paths]
+    wrench = r.step.body_wrenches(count + paths, force)
+    wrench = _about_origin(wrench[:, :3], wrench[:, 3:], state.position)
+    return jnp.asarray(bodies_, wrench.dtype) @ wrench

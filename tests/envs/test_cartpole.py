@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxccp import ModelBuilder, Revolute
 from jaxccp.envs import Env, EnvState, make, observation_spec, randomisation, randomised
 from jaxccp.envs.tasks import model_file
 from jaxccp.io.errors import InputError
@@ -252,3 +253,14 @@ def test_each_copy_has_its_own_model() -> None:
 def test_bad_ranges_are_refused(ranges: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         randomisation(**ranges)
+
+
+def test_all_damping_of_a_coordinate_is_scaled() -> None:
+    """Damping by a power of the rate is scaled with the linear damping."""
+    builder = ModelBuilder()
+    link = builder.add_body(1.0, (0.1, 0.1, 0.1))
+    joint = Revolute((0, 1, 0), damping=0.2, power_damping=0.4, damping_power=1.5)
+    builder.add_joint(joint, 0, link)
+    model, _ = builder.build()
+    axes = randomisation(damping=(2.0, 2.0))(jax.random.key(0), model).axes
+    np.testing.assert_allclose([axes.damping[0], axes.power_damping[0]], [0.4, 0.8])

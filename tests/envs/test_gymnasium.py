@@ -102,6 +102,12 @@ def test_steps_before_a_reset_are_refused() -> None:
         env.step(ONES)
 
 
+def test_options_of_a_reset_are_refused(vector: Any) -> None:
+    """A mask of the copies to reset would otherwise be ignored."""
+    with pytest.raises(ValueError, match="reset_mask"):
+        vector.reset(options={"reset_mask": np.array([True, False])})
+
+
 def test_settings_go_through() -> None:
     env: Any = gymnasium.make_vec(identifier("cartpole"), num_envs=1, start_noise=0.5)
     assert env.env.env.env.task.start_noise == 0.5

@@ -131,3 +131,49 @@ def test_reports_without_contacts_are_refused(
     report = replace(rested[1], contact_data=None)
     with pytest.raises(ValueError, match="contact_data=True"):
         loaded.sensors.values(loaded.model, loaded.state, report=report)
+
+
+TENDONS = """
+<mujoco><option timestep="1e-5"/>
+  <worldbody><site name="w" pos="0 .1 2"/>
+    <body name="loose" pos="0 0 1"><freejoint/><geom size=".1" mass="1"/>
+      <site name="s" pos="0 0.02 .1" euler="20 30 0"/></body>
+    <body pos="1 0 1"><joint name="a" axis="0 1 0" damping="2"/>
+      <geom type="capsule" size=".02" fromto="0 0 0 .3 0 0" mass="1"/><site name="arm"/>
+      <body pos=".3 0 0"><joint axis="0 0 1"/><geom size=".05" mass=".5" pos=".1 0 0"/>
+        <site name="hand" pos=".1 0 .02" euler="0 0 40"/></body></body>
+  </worldbody>
+  <tendon>
+    <spatial name="spring" stiffness="50" damping="3" springlength=".5"><site site="w"/>
+      <site site="s"/></spatial>
+    <spatial name="driven"><site site="w"/><site site="arm"/><site site="hand"/></spatial>
+    <spatial name="servo"><site site="s"/><site site="hand"/></spatial>
+    <fixed name="coupled" stiffness="4"><joint joint="a" coef="2"/></fixed>
+  </tendon>
+  <actuator><motor tendon="driven" gear="2"/><position tendon="servo" kp="30" kv="2"/></actuator>
+  <sensor><force site="s"/><torque site="s"/><force site="arm"/><torque site="arm"/>
+    <force site="hand"/><torque site="hand"/></sensor>
+</mujoco>
+"""
+
+
+def test_tendons_carry_beside_joints() -> None:
+    """Force and torque are what joints transmit: nothing to a free body that tendons pull, and to
+    a link what its tendons leave over."""
+    reference = mujoco.MjModel.from_xml_string(TENDONS)
+    data = mujoco.MjData(reference)
+    data.qvel[:] = np.random.default_rng(0).normal(0, 0.5, reference.nv)
+    data.ctrl[:] = 3.0, 0.4
+    mujoco.mj_forward(reference, data)
+    loaded = load(TENDONS)
+    model, layout = loaded.model, loaded.layout
+    state = layout.state(model, loaded.state, jnp.asarray(data.qpos), jnp.asarray(data.qvel))
+    control = layout.control(jnp.asarray(data.ctrl))
+    stepper = EulerImplicitLinearized(1e-6, contact_data=True)
+    _, report = stepper.step(model, state, None, control)
+    acceleration = accelerations(model, state, control=control).body
+    values = loaded.sensors.values(model, state, control, acceleration, report)
+    actual = np.concatenate([values[name] for name in loaded.sensors.names])
+    np.testing.assert_allclose(actual, data.sensordata, atol=5e-4)
+    np.testing.assert_allclose(actual[:6], 0.0, atol=5e-4)
+    assert np.abs(data.sensordata[6:]).max() > 5.0

@@ -38,6 +38,14 @@ def _box(spec: Spec) -> Box:
     return Box(spec.low, spec.high, dtype=spec.dtype.type)
 
 
+def _refuse(options: Info | None) -> None:
+    if options:
+        raise ValueError(
+            f"reset has no options here, not {', '.join(options)}: all copies are reset, and those "
+            "whose episode has ended reset themselves"
+        )
+
+
 class VectorEnv(gymnasium.vector.VectorEnv):
     """Copies of an environment that are stepped together, under gymnasium's interface.
 
@@ -84,6 +92,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def reset(
         self, *, seed: int | None = None, options: Info | None = None
     ) -> tuple[np.ndarray, Info]:
+        _refuse(options)
         super().reset(seed=seed)
         key = jax.random.key(int(self.np_random.integers(2**31)))
         self._state = state = _reset(self.env, jax.random.split(key, self.num_envs))
@@ -136,6 +145,7 @@ class SingleEnv(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: Info | None = None
     ) -> tuple[np.ndarray, Info]:
+        _refuse(options)
         super().reset(seed=seed)
         key = jax.random.key(int(self.np_random.integers(2**31)))
         self._state = state = _reset(self.env, key[None])
