@@ -153,6 +153,36 @@ def test_single_precision_ends_where_rounding_allows():
         np.testing.assert_allclose(rest.state.position[-1, 2], 0.14605, rtol=1e-2)
 
 
+def test_single_precision_ends_where_a_chain_is_free_to_turn():
+    """Two links on balls hang with their centre of mass below the anchor, however they are turned
+    about the vertical, and follow gravity as it tilts."""
+    with jax.enable_x64(False):
+        builder = ModelBuilder()
+        upper = builder.add_body(0.7, (0.02, 0.02, 0.001), (0.05, 0.02, -0.3))
+        builder.add_joint(Spherical(), 0, upper, (0, 0, 0))
+        lower = builder.add_body(0.5, (0.01, 0.012, 0.003), (0.1, 0.1, -0.7))
+        builder.add_joint(Spherical(), upper, lower, (0.1, 0.03, -0.6))
+        model, state = builder.build()
+
+        @jax.jit
+        def hang(angles):
+            start = forward_kinematics(model, state, angles)
+
+            def centre(aside):
+                gravity = model.gravity + aside * jnp.array([1.0, 0.0, 0.0])
+                rest = equilibrium(replace(model, gravity=gravity), start)
+                mass = model.bodies.mass[1:]
+                return mass @ rest.state.position[1:] / jnp.sum(mass), rest.status
+
+            return jax.jvp(centre, (0.0,), (1.0,), has_aux=True)
+
+        for angles in 0.7 * np.random.default_rng(0).normal(size=(4, 6)):
+            place, slope, status = hang(jnp.asarray(angles))
+            assert place.dtype == jnp.float32 and status == Status.CONVERGED
+            np.testing.assert_allclose(place[:2], 0.0, atol=1e-4)
+            np.testing.assert_allclose(slope[0], -place[2] / 9.81, rtol=5e-2)
+
+
 @pytest.mark.slow
 def test_single_precision_ends_with_joints_too():
     """A rod that hangs from the tip of a beam converges in single precision.

@@ -244,6 +244,10 @@ def _step(
     parts = [tree]
     if len(tree):
         matrix = forces.tree_mass(model, state) / h**2 + forces.tree_stiffness(model, state)
+        # Add the magnitude of rounding errors: in long steps, motions that no force resists have
+        # less stiffness than that.
+        rounding = len(tree) * float(jnp.finfo(matrix.dtype).eps)
+        matrix = matrix + rounding * jnp.diag(jnp.abs(jnp.diag(matrix)))
         parts = [jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), tree)]
     for family, family_state, force in zip(
         model.families, state.families, family_forces, strict=True
