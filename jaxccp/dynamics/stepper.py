@@ -1,12 +1,14 @@
 """The contract of time steppers."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.math import trees
+from jaxccp.math import quaternion, trees
 from jaxccp.math.array_input import as_floats
 from jaxccp.math.jitted import compiled_outside_of_jit
 from jaxccp.model.model import Model
@@ -32,8 +34,8 @@ Start = TypeVar("Start", bound=State | Carry)
 def checked_start(
     model: Model, start: Start, batched: bool = False, own: type[Carry] | None = None
 ) -> Start:
-    """Return a state with its entries checked and converted to arrays of floats; return a carry
-    unchanged.
+    """Return a state with its entries checked and converted to arrays of floats, quaternions of
+    another length normalised; return a carry unchanged.
 
     Args:
         model: the model of the state.
@@ -46,7 +48,12 @@ def checked_start(
             is another stepper's.
     """
     if isinstance(start, State):
-        return cast(Start, checked_state(model, start, batched))
+        state = checked_state(model, start, batched)
+        square = jnp.sum(state.quaternion**2, axis=-1, keepdims=True)
+        # Unit quaternions stay as they are to the last digit, so that motions can be resumed.
+        other = jnp.abs(square - 1.0) > 100 * jnp.finfo(square.dtype).eps
+        unit = jnp.where(other, quaternion.normalize(state.quaternion), state.quaternion)
+        return cast(Start, replace(state, quaternion=unit))
     if own is not None and not isinstance(start, own):
         raise ValueError(
             f"the stepper continues from a State or {own.__name__}, not from the "

@@ -75,6 +75,22 @@ def test_a_pose_that_is_no_number_is_reported() -> None:
     assert report.solver.status == Status.NON_FINITE
 
 
+def test_quaternions_of_another_length_are_orientations() -> None:
+    """A box falls as one whose orientation is given by the unit quaternion; a unit quaternion stays
+    what it is."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    pose = Rotation.from_euler("XYZ", (0.3, 0.2, 0.1)).as_quat(scalar_first=True)
+    builder.add_solid(Box((0.1, 0.2, 0.05)), 1.0, position=(0, 0, 0.12), quaternion=tuple(pose))
+    model, state = builder.build()
+    stepper = EulerImplicitLinearized(1e-2)
+    np.testing.assert_array_equal(stepper.init(model, state).state.quaternion, state.quaternion)
+    longer = replace(state, quaternion=1.5 * state.quaternion)
+    expected, after = (stepper.step(model, start)[0] for start in (state, longer))
+    np.testing.assert_allclose(after.position, expected.position, atol=1e-12)
+    np.testing.assert_allclose(after.quaternion, expected.quaternion, atol=1e-12)
+
+
 def test_twists_and_accelerations_of_many_states() -> None:
     builder = ModelBuilder()
     builder.add_body(1.0, (0.1, 0.2, 0.25), velocity=(1.0, 2.0, 3.0), angular_velocity=(4, 5, 6))
