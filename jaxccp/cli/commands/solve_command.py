@@ -71,11 +71,7 @@ def solve(
     All files are read before the first is solved. Exit code: 0 all converged, 1 some did not
     (all are reported and written), 2 bad input or usage (nothing is solved or written).
     """
-    cones = SOLVERS[solver]
-    if cones and friction is not None and friction not in cones:
-        raise typer.BadParameter(
-            f"{solver} takes friction {' or '.join(cones)}, not {friction}", param_hint="--solver"
-        )
+    _check_friction(solver, friction)
     for file in files:
         present(file)
     from jaxccp.cli.cache import keep_programs
@@ -95,3 +91,20 @@ def solve(
         out=out,
         as_json=as_json,
     )
+
+
+def _check_friction(solver: str, friction: str | None) -> None:
+    """Check that a solver takes friction cones of the chosen kind.
+
+    Args:
+        solver: name of the solver.
+        friction: kind of the cones; None for those of the file.
+
+    Raises:
+        BadParameter: it does not take them.
+    """
+    cones = SOLVERS[solver]
+    if cones and friction is not None and friction not in cones:
+        raise typer.BadParameter(
+            f"{solver} takes friction {' or '.join(cones)}, not {friction}", param_hint="--solver"
+        )
