@@ -1,13 +1,15 @@
 """Environments by name, as :func:`make` makes them."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.ccp import Stop
+from jaxccp.dynamics.rollouts.capacity import with_capacity
 from jaxccp.dynamics.steppers import EulerImplicitLinearized
 from jaxccp.envs.env import Env
 from jaxccp.envs.environment import Environment
@@ -47,17 +49,20 @@ def make(name: str, *, auto_reset: bool = True, **settings: Any) -> Env:
     return AutoReset(EpisodeLimit(env, env.task.episode_steps)) if auto_reset else env
 
 
-def environment(name: str, task: Task) -> Environment:
-    """Make the environment of a task on its model file.
+def environment(source: str | Path | Loaded | Any, task: Task) -> Environment:
+    """Make the environment of a task on a model.
 
     Args:
-        name: name of the model file.
-        task: the task.
+        source: one of :data:`jaxccp.envs.TASKS`, for the model file of that task; or a model of
+            one's own: a path, XML as a string, or the result of :func:`jaxccp.load`.
+        task: the task; its ``sim_dt`` stands in for the step of the model file, and its
+            ``max_contacts``, unless it is None, for the capacity of the model.
 
     Raises:
         ValueError: ``ctrl_dt`` of the task is not a multiple of ``sim_dt``.
+        jaxccp.io.InputError: the model cannot be read.
     """
-    loaded = _loaded(name, task.max_contacts, jnp.zeros(()).dtype)
+    loaded = _loaded(source, task.max_contacts)
     model = loaded.model
     limits = np.empty((len(model.topology.linkage.actuators), 2))
     limits[loaded.layout.places.control] = model.actuators.control_limits
@@ -66,8 +71,20 @@ def environment(name: str, task: Task) -> Environment:
     return Environment(model, loaded.layout, loaded.state, task, stepper, spec)
 
 
+def _loaded(source: str | Path | Loaded | Any, max_contacts: int | None) -> Loaded:
+    """Load a model, unless it is loaded."""
+    if isinstance(source, Loaded):
+        if max_contacts is None:
+            return source
+        return replace(source, model=with_capacity(source.model, max_contacts))
+    if isinstance(source, str) and source in TASKS:
+        return _loaded_file(source, max_contacts, jnp.zeros(()).dtype)
+    return load(source, max_contacts=max_contacts)
+
+
 @cache
-def _loaded(name: str, max_contacts: int | None, dtype: np.dtype) -> Loaded:
-    """Load the model of a task; ``dtype``, the current precision, is only a key of the cache."""
+def _loaded_file(name: str, max_contacts: int | None, dtype: np.dtype) -> Loaded:
+    """Load the model file of a task; ``dtype``, the current precision, is only a key of the
+    cache."""
     del dtype
     return load(model_file(name), max_contacts=max_contacts)

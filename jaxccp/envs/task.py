@@ -49,8 +49,8 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task: observations, rewards and the end of episodes. Each task is a file, with a model file
-    of the same name beside it.
+    """A task: observations, rewards and the end of episodes. Each task of the package is a file,
+    with a model file of the same name beside it.
 
     Fields are settings that ``make`` can change; all are hashable.
     """

@@ -1,0 +1,103 @@
+"""Check environments of a task and a model of one's own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array, Float
+
+from jaxccp.envs import Environment, Moment, Spec, Start, Task, environment
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf import load
+
+INERTIA = 0.1 + 2.0 * 0.5**2
+"""Moment of inertia of the pendulum about its axis [kg m²], by the parallel axis theorem."""
+XML = """<mujoco>
+  <option gravity="0 0 0" timestep="0.3"/>
+  <worldbody>
+    <geom type="plane" size="1 1 1" pos="0 0 -9"/>
+    <body>
+      <joint name="hinge" axis="0 1 0"/>
+      <inertial pos="0 0 -0.5" mass="2" diaginertia="0.1 0.1 0.1"/>
+      <geom type="box" size="0.1 0.1 0.1" pos="0 0 -0.5"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hinge" ctrlrange="-2 2" ctrllimited="true"/></actuator>
+</mujoco>"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spin(Task):
+    """Turn a pendulum."""
+
+    terms: ClassVar = ("rate",)
+    sim_dt: float = 0.001
+    ctrl_dt: float = 0.005
+    episode_steps: int = 10
+
+    def start(self, key: Array, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
+        del key
+        return Start(qpos, qvel, jnp.zeros(0))
+
+    def observe(self, moment: Moment) -> Float[Array, "2"]:
+        return jnp.concatenate([moment.qpos, moment.qvel])
+
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        return (moment.qvel[0] - before.qvel[0],)
+
+
+@pytest.fixture
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """The model as each kind of source."""
+    file = tmp_path / "pendulum.xml"
+    file.write_text(XML, encoding="utf-8")
+    return {"path": file, "path as a string": str(file), "XML": XML, "loaded": load(XML)}[
+        request.param
+    ]
+
+
+SOURCES = ("path", "path as a string", "XML", "loaded")
+
+
+@pytest.mark.parametrize("source", SOURCES, indirect=True)
+def test_every_source_has_the_settings_of_the_task(source: Any) -> None:
+    env = environment(source, Spin(max_contacts=3, law="ncp"))
+    stepper: Any = env.stepper
+    assert (env.sim_dt, env.ctrl_dt, stepper.law) == (0.001, 0.005, "ncp")
+    assert env.model.topology.max_contacts == 3
+    np.testing.assert_array_equal((env.action_spec.low, env.action_spec.high), [[-2], [2]])
+
+
+def test_a_model_keeps_its_own_room_where_the_task_names_none() -> None:
+    assert environment(load(XML, max_contacts=2), Spin()).model.topology.max_contacts == 2
+
+
+def test_torques_turn_a_batch_as_newton_has_it() -> None:
+    """The rate is torque times time over the moment of inertia; torques beyond ±2 N m are
+    clipped."""
+    env: Environment = environment(XML, Spin())
+    state = jax.jit(jax.vmap(env.reset))(jax.random.split(jax.random.key(0), 3))
+    step, torques = jax.jit(jax.vmap(env.step)), jnp.array([[-1.0], [0.5], [7.0]])
+    for _ in range(4):
+        state = step(state, torques)
+    expected = np.array([-1.0, 0.5, 2.0]) * 4 * 0.005 / INERTIA
+    np.testing.assert_allclose(state.obs[:, 1], expected, rtol=1e-5)
+    np.testing.assert_allclose(state.reward, expected / 4, rtol=1e-5)
+
+
+def test_a_source_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="cartpol: is no file"):
+        environment("cartpol", Spin())
+
+
+def test_specs_take_lists() -> None:
+    """Numbers become floats of the current precision, whole ones too."""
+    spec = Spec([-1, 0], [1.0, 2.0])
+    assert spec.shape == (2,) and spec.dtype == jnp.zeros(()).dtype == spec.high.dtype
+    assert spec == Spec(np.array([-1.0, 0.0]), np.array([1.0, 2.0]))
+    with jax.enable_x64(False):
+        assert Spec([-1.0], [1.0]).dtype == np.float32
