@@ -105,23 +105,38 @@ def read_controls(ctrl: Path, loaded: Loaded, steps: int) -> Float[Array, "steps
     return loaded.layout.control(jnp.asarray(rows, float))
 
 
-def write_motion(out: Path, source: str, loaded: Loaded, run: Run) -> dict[str, str]:
+def write_motion(
+    out: Path,
+    source: str,
+    loaded: Loaded,
+    run: Run,
+    controls: Float[Array, "steps nm"] | None,
+) -> dict[str, str]:
     """Write a motion in MuJoCo's coordinates to an npz file, beginning with the initial state.
 
     Args:
-        out: the npz file; it gets time, qpos, qvel, act if there are activations, and the path of
-            the model file.
+        out: the npz file; it gets time, qpos, qvel, act if there are activations, ctrl if there are
+            actuators (each row holds until the next time, and the last is repeated), and the path
+            of the model file.
         source: path of the model file.
         loaded: the model file.
         run: the motion.
+        controls: controls of each step; None: 0.
 
     Returns:
         The file that was written, as ``trajectory``.
     """
+    places = loaded.layout.places
     coordinates = partial(loaded.layout.coordinates, loaded.model)
     qpos, qvel = of_each_state(coordinates, run.states)
     motion = {"time": run.recording.time, "qpos": np.asarray(qpos), "qvel": np.asarray(qvel)}
-    if loaded.layout.places.na:
+    if places.na:
         motion["act"] = np.asarray(jax.vmap(loaded.layout.activation)(run.states))
+    if places.nu:
+        ctrl = np.zeros((len(run.recording.time), places.nu))
+        if controls is not None:
+            ctrl[:-1, places.control] = controls
+            ctrl[-1] = ctrl[-2]
+        motion["ctrl"] = ctrl
     write_npz(out, **motion, source=np.array(source))
     return {"trajectory": str(out)}

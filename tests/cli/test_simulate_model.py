@@ -67,7 +67,8 @@ def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) ->
         qpos.append(data.qpos.copy())
         qvel.append(data.qvel.copy())
     with np.load(folder / "out" / "crane.npz") as motion:
-        assert sorted(motion) == ["qpos", "qvel", "source", "time"]
+        assert sorted(motion) == ["ctrl", "qpos", "qvel", "source", "time"]
+        np.testing.assert_array_equal(motion["ctrl"], [*ctrl, ctrl[-1]])
         np.testing.assert_allclose(motion["time"], DT * np.arange(STEPS + 1), atol=1e-12)
         np.testing.assert_allclose(motion["qpos"][0], qpos[0], atol=1e-12)
         # In one step the rates change by up to 0.13 rad/s.

@@ -162,6 +162,14 @@ def test_missing_samples_are_said(arm, motion):
         Problem(arm, [logged(q, torque=empty)], ["axes[*].damping"], Simulate(segment=1.0))
 
 
+def test_actuators_that_nothing_drives(motion):
+    q, qd, torque = motion
+    driven = load(ARM.replace("</mujoco>", '<actuator><motor joint="pan"/></actuator></mujoco>'))
+    (line,) = check(driven, [logged(q, qd)])
+    assert "has no control, torque or motion" in line and "at 0" in line
+    assert check(driven, [logged(q, qd, torque)]) == ()
+
+
 def test_names_that_the_model_lacks(arm, motion):
     q, _, _ = motion
     with pytest.raises(ValueError, match=r"no axis 'lft'.*did you mean 'lift'"):

@@ -289,6 +289,34 @@ def test_what_simulate_writes(arm, tmp_path: Path):
     np.testing.assert_array_equal(second['pose["cube"]'].values[:, :3], position[1, :, 1])
 
 
+def test_controls_of_mujoco(tmp_path: Path):
+    """Controls of MuJoCo's logs are those of the actuators by MuJoCo's addresses, here with one
+    between them that is left out; channels by name are read too, and what is not read is noted."""
+    adhesion = '<adhesion body="upper" name="glue" ctrlrange="0 1"/><motor'
+    text = ARM.format(more="").replace("<motor", adhesion)
+    m = mujoco.MjModel.from_xml_string(text)
+    ctrl = np.random.default_rng(2).normal(size=(6, m.nu))
+    extra = {"torque.elbow": Q[:, 0], "note": np.array("x"), "act": Q, "extra": Q[:3]}
+    path = save(tmp_path / "log.npz", time=TIME, qpos=Q, qvel=Q, ctrl=ctrl, **extra)
+    model = load(text, allow_unsupported=True)
+    (log,) = read(path, model)
+    for name in ("drive", "servo", "lift"):
+        column = ctrl[:, m.actuator(name).id]
+        np.testing.assert_array_equal(log[f'control["{name}"]'].values[:, 0], column)
+    np.testing.assert_array_equal(log['torque["elbow"]'].values[:, 0], Q[:, 0])
+    assert log.notes == ("not read: note, act, extra",)
+    (log,) = read(path, model, columns={"ctrl": None, "act": None})
+    assert log.notes == ("not read: note, extra", "not read: ctrl")
+    assert not log.of_kind("control")
+    for arrays, words in (
+        ({"ctrl": ctrl[:, :2]}, f"ctrl: has 2 numbers a sample, the model {m.nu}"),
+        ({"ctrl": ctrl[:-1]}, "ctrl: has shape"),
+        ({"torque.elbow": Q[:-1, 0]}, "torque.elbow: has shape"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read(save(tmp_path / "bad.npz", time=TIME, qpos=Q, **arrays), model)
+
+
 def test_bags(tmp_path: Path):
     """Joint states are read from bags whose joints change their order from message to message and
     of which one is missing."""

@@ -98,8 +98,8 @@ def simulate(
     --json prints all of it as one object on the last line, with null for numbers that are not
     finite or not known.
 
-    A model file is simulated with its own step unless --dt is given. Its trajectory has time, qpos
-    and qvel in MuJoCo's layout, for the initial state and after each step.
+    A model file is simulated with its own step unless --dt is given. Its trajectory has time, qpos,
+    qvel and ctrl in MuJoCo's layout, for the initial state and after each step.
 
     Exit code: 0 done, 1 numerical trouble (more than 1 % of the samples not converged, contacts
     beyond the capacity, or numbers that are not finite; reported and written all the same),

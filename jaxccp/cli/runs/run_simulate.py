@@ -106,7 +106,7 @@ def simulate_command(
             files = (
                 {}
                 if out is None
-                else write_motion(out / f"{Path(scene).stem}.npz", scene, loaded, run)
+                else write_motion(out / f"{Path(scene).stem}.npz", scene, loaded, run, controls)
             )
         else:
             files = {} if out is None else _write(out, scene, model, run, law, h)

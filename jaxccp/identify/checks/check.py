@@ -32,6 +32,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
         lines += _missing(recording)
         lines += _time_unit(recording)
         lines += check_rates(recording)
+        lines += _inputs(mechanism, recording)
     lines += check_poses(mechanism, recordings)
     units = check_positions(mechanism, recordings)
     lines += units or check_order(mechanism, recordings)
@@ -122,6 +123,17 @@ def _missing(recording: Recording) -> list[str]:
     return [
         f"recording {recording.name!r}: all samples of {', '.join(empty)} are NaN: they say "
         "nothing, and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
+    ]
+
+
+def _inputs(mechanism: Mechanism, recording: Recording) -> list[str]:
+    """Return a warning if nothing was recorded that could drive the model's actuators."""
+    actuators = mechanism.model.topology.linkage.actuators
+    if not actuators or any(recording.of_kind(k) for k in ("control", "torque", "motion")):
+        return []
+    return [
+        f"recording {recording.name!r} has no control, torque or motion: simulations hold the "
+        f"controls of {', '.join(actuators)} at 0; record what drove them if they were not 0"
     ]
 
 

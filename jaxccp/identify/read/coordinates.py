@@ -1,5 +1,6 @@
-"""Columns of coordinates in the layout of ``qpos`` and ``qvel``."""
+"""Columns of coordinates and controls in the layout of ``qpos``, ``qvel`` and ``ctrl``."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ def of_coordinates(
     path: Path,
     qpos: Float[np.ndarray, "s nq"],
     qvel: Float[np.ndarray, "s nv"] | None = None,
+    ctrl: Float[np.ndarray, "s nu"] | None = None,
 ) -> tuple[list[Column], tuple[str, ...]]:
-    """Return the columns of recorded ``qpos`` and ``qvel``, and notes on what cannot be used.
+    """Return the columns of recorded ``qpos``, ``qvel`` and ``ctrl``, and notes on what cannot be
+    used.
 
     Hinges and slides get their positions and rates, free bodies their poses. Velocities of free
     bodies are not used: they follow from the poses.
@@ -26,12 +29,17 @@ def of_coordinates(
         path: path of the file.
         qpos: coordinates [m, rad, quaternions].
         qvel: rates [m/s, rad/s].
+        ctrl: controls, each in the unit of its actuator.
 
     Raises:
-        InputError: the model has another number of coordinates.
+        InputError: the model has another number of coordinates or of actuators.
     """
     places, topology = mechanism.layout.places, mechanism.model.topology
-    for name, array, count in (("qpos", qpos, places.nq), ("qvel", qvel, places.nv)):
+    for name, array, count in (
+        ("qpos", qpos, places.nq),
+        ("qvel", qvel, places.nv),
+        ("ctrl", ctrl, places.nu),
+    ):
         if array is not None and array.shape[1] != count:
             raise InputError(
                 path,
@@ -45,9 +53,11 @@ def of_coordinates(
         columns.append(Column(f"qpos[{coordinate}]", qpos[:, coordinate], "qpos", target))
         if qvel is not None:
             columns.append(Column(f"qvel[{rate}]", qvel[:, rate], "qvel", target))
+    if ctrl is not None:
+        for target, place in zip(topology.linkage.actuators, places.control, strict=True):
+            columns.append(Column(f"ctrl[{place}]", ctrl[:, place], "ctrl", target))
     columns = [
-        Column(column.name, column.values, column.group, column.target, _KIND[column.group])
-        for column in columns
+        replace(column, channel=f'{_KIND[column.group]}["{column.target}"]') for column in columns
     ]
     for coordinate, _, body in places.free.T:
         target = topology.bodies[body]
@@ -58,4 +68,4 @@ def of_coordinates(
     return columns, notes
 
 
-_KIND = {"qpos": "position", "qvel": "rate"}
+_KIND = {"qpos": "position", "qvel": "rate", "ctrl": "control"}

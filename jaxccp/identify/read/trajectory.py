@@ -1,13 +1,17 @@
-"""Npz files that ``jaxccp simulate --out`` writes."""
+"""Npz files that ``jaxccp simulate --out`` writes, and logs of MuJoCo in the same layout."""
 
 from pathlib import Path
 
 import numpy as np
 
+from jaxccp.identify.read.channel_name import channel_name
 from jaxccp.identify.read.coordinates import of_coordinates
-from jaxccp.identify.read.reading import Column, Reading, Table
+from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table
 from jaxccp.io.arrays import Arrays, holds
 from jaxccp.io.trajectory import load_trajectory
+
+MOTION = ("time", "qpos", "qvel", "ctrl", "source")
+"""Arrays of a motion; ``source`` is the path of its model, which says nothing about it."""
 
 
 def is_motion(path: Path) -> bool:
@@ -16,22 +20,47 @@ def is_motion(path: Path) -> bool:
 
 
 def read_motion(path: Path, reading: Reading) -> list[Table]:
-    """Read positions and rates of axes, and poses of free bodies.
+    """Read positions and rates of axes, poses of free bodies and controls of actuators, from
+    ``qpos``, ``qvel`` and ``ctrl``, and channels by name.
 
     Args:
         path: path of the file.
         reading: settings of the reader, with the mechanism.
 
     Raises:
-        InputError: the file is damaged, or belongs to another model.
+        InputError: the file is damaged, belongs to another model, or has a channel with another
+            number of samples than ``time``.
     """
     mechanism = reading.model(path, "coordinates (qpos)")
     with Arrays(path) as arrays:
         time = arrays.floats("time", None)
         qpos = arrays.floats("qpos", len(time), None)
-        qvel = arrays.floats("qvel", len(time), None) if "qvel" in arrays else None
-    columns, notes = of_coordinates(mechanism, path, qpos, qvel)
+        qvel, ctrl = (
+            arrays.floats(name, len(time), None) if name in arrays else None
+            for name in ("qvel", "ctrl")
+        )
+        columns, notes = of_coordinates(mechanism, path, qpos, qvel, ctrl)
+        unread = []
+        for name in arrays.names():
+            if name in MOTION:
+                continue
+            if not _is_channel(name, path, reading):
+                unread.append(name)
+                continue
+            if arrays.shape(name)[:1] != time.shape:
+                shape = arrays.shape(name)
+                raise arrays.fault(name, f"has shape {shape}", f"time has {time.shape}")
+            columns.append(Column(name, arrays.numbers(name)))
+    if unread:
+        notes = (*notes, f"not read: {', '.join(unread)}")
     return [Table(path, path.stem, time, tuple(columns), notes=notes)]
+
+
+def _is_channel(name: str, path: Path, reading: Reading) -> bool:
+    """Tell whether an array is a channel, by its name or by ``columns``."""
+    if name in reading.columns:
+        return reading.columns[name] not in (TIME, RUN)
+    return channel_name(name, path) is not None
 
 
 def is_scene(path: Path) -> bool:
