@@ -31,25 +31,8 @@ def modes(model: Model, path: Path) -> dict[str, int]:
         model: the model.
         path: its motion.
     """
-    data = path.report.contact_data
-    assert data is not None
-    data = jax.tree.map(np.asarray, data)
     count = len(path.state.time)
-    counts = {"free": 0, "stick": 0, "slip": 0}
-    before: dict[tuple[int, int], bool] | None = None
-    for step in range(count):
-        step_modes, pairs = _step_modes(model, data, path.state, step)
-        if before is None:
-            opened = {pair for pair, gap in _gaps(data, step).items() if gap > GAP}
-            before = {pair: slips for pair, slips in pairs.items() if pair not in opened}
-        step_modes |= {"impact"} if pairs.keys() - before.keys() else set()
-        step_modes |= {"separation"} if before.keys() - pairs.keys() else set()
-        kept = before.keys() & pairs.keys()
-        step_modes |= {"stick→slip" for pair in kept if pairs[pair] and not before[pair]}
-        step_modes |= {"slip→stick" for pair in kept if before[pair] and not pairs[pair]}
-        before = pairs
-        for mode in step_modes or {"free"}:
-            counts[mode] = counts.get(mode, 0) + 1
+    counts = _contact_modes(model, path)
     linkage = model.topology.linkage
     limited = (
         np.abs(np.asarray(path.scalars)[:, row_order(linkage).of("lower", "upper", "ball")])
@@ -71,13 +54,38 @@ def shape_pairs(model: Model, path: Path) -> tuple[str, ...]:
         path: its motion.
     """
     topology, data = model.topology, path.report.contact_data
-    assert data is not None
+    if data is None:
+        return ()
     pressing = np.asarray(data.live & (data.mode != Mode.OPEN))
     pairs: set[str] = set()
     for pair in np.unique(np.asarray(data.bodies)[pressing], axis=0):
         kinds = [np.array(topology.shapes)[topology.shape_body == body] for body in pair]
         pairs |= {"-".join(sorted((str(a), str(b)))) for a in kinds[0] for b in kinds[1]}
     return tuple(sorted(pairs))
+
+
+def _contact_modes(model: Model, path: Path) -> dict[str, int]:
+    """Return the number of steps with each mode of contacts."""
+    data, count = path.report.contact_data, len(path.state.time)
+    if data is None:  # Runge–Kutta steps have none, as long as no surface is smooth.
+        return {"free": count}
+    data = jax.tree.map(np.asarray, data)
+    counts = {"free": 0, "stick": 0, "slip": 0}
+    before: dict[tuple[int, int], bool] | None = None
+    for step in range(count):
+        step_modes, pairs = _step_modes(model, data, path.state, step)
+        if before is None:
+            opened = {pair for pair, gap in _gaps(data, step).items() if gap > GAP}
+            before = {pair: slips for pair, slips in pairs.items() if pair not in opened}
+        step_modes |= {"impact"} if pairs.keys() - before.keys() else set()
+        step_modes |= {"separation"} if before.keys() - pairs.keys() else set()
+        kept = before.keys() & pairs.keys()
+        step_modes |= {"stick→slip" for pair in kept if pairs[pair] and not before[pair]}
+        step_modes |= {"slip→stick" for pair in kept if before[pair] and not pairs[pair]}
+        before = pairs
+        for mode in step_modes or {"free"}:
+            counts[mode] = counts.get(mode, 0) + 1
+    return counts
 
 
 def _pressing_contacts(data: ContactData, step: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from jaxccp import (
     ModelBuilder,
     Plane,
     Revolute,
+    RungeKutta4,
     Sphere,
     State,
     position_servo,
@@ -118,6 +119,18 @@ def test_a_kink_is_told_from_an_error() -> None:
     }
     assert ("velocity", "ball.z") in kinks
     assert not report.count("non-finite"), "at a kink any finite derivative will do"
+
+
+def test_runge_kutta_has_no_contacts() -> None:
+    """Steps of a stepper that takes no contacts are free, and its derivatives are checked."""
+    builder = ModelBuilder()
+    bob = builder.add_body(2.0, (0.1, 0.1, 0.1), position=(0, 0, -0.5), name="bob")
+    builder.add_joint(Revolute((0, 1, 0)), 0, bob, name="pivot")
+    report = check_gradients(
+        *builder.build(), RungeKutta4(H), steps=3, inputs=("pose", "velocity", "mass")
+    )
+    assert report.passed and report.count("agrees") >= 2, report.summary()
+    assert (report.modes, report.shapes) == ({"free": 3}, ())
 
 
 def test_unknown_inputs_are_refused() -> None:
