@@ -56,8 +56,9 @@ def check_gradients(
         model: the model; with ``max_contacts`` where there are many shapes (see
             :func:`jaxccp.fit_capacity`).
         state: initial state.
-        stepper: length of the step, law, solver. Its tolerance is used for derivatives in single
-            precision only.
+        stepper: length of the step, law, solver. Where it names no solver, motions and derivatives
+            in double precision are solved by ``"newton"``, or ``"auto"`` where contacts resist
+            spinning or rolling. Its tolerance is used for derivatives in single precision only.
         steps: number of steps.
         controls: control of each step and actuator; 0 when None.
         inputs: names of :data:`jaxccp.testing.INPUTS`; None: all that the model has.

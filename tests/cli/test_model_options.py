@@ -121,6 +121,15 @@ def test_bad_keyframes(pendulum: Path, tmp_path: Path) -> None:
         assert scene.exit_code == 2 and "not scenes" in scene.output
 
 
+@pytest.mark.parametrize("command", ["simulate", "check-gradients"])
+def test_a_seed_goes_with_scenes(pendulum: Path, command: str) -> None:
+    """A model file has no random initial state, whatever the seed."""
+    for seed in (0, 3):
+        refused = run(command, pendulum, "--seed", seed)
+        assert refused.exit_code == 2 and "goes with built-in scenes" in refused.output
+        assert "--seed" in refused.output
+
+
 def test_what_a_urdf_does_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
     path = tmp_path / "leg.urdf"

@@ -13,19 +13,21 @@ from jaxccp.cli.commands.scene_argument import (
     PackageOption,
     SceneArgument,
     SeedOption,
-    SolverOrDefaultOption,
     StepOption,
     UnsupportedOption,
+    check_scene_option,
     is_model,
     packages_of,
 )
 from jaxccp.cli.known_names import INPUTS
 from jaxccp.cli.options import (
+    CONTACT_SOLVERS,
     CacheOption,
     JsonOption,
     LawOption,
     PrecisionOption,
     StepperOption,
+    contact_solver,
     unknown,
 )
 
@@ -42,7 +44,19 @@ def _inputs(text: str | None) -> str | None:
     return ",".join(names)
 
 
+TightSolverOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar=f"[{'|'.join(CONTACT_SOLVERS)}]",
+        callback=contact_solver,
+        help="Algorithm for the cone problem; by default newton, or auto where contacts resist "
+        "spinning or rolling. For derivatives in single precision by default that of simulate.",
+    ),
+]
+
+
 def check_gradients(
+    context: typer.Context,
     scene: SceneArgument,
     steps: Annotated[int, typer.Option(min=1, help="Of the motion that is differentiated.")] = 20,
     inputs: Annotated[
@@ -55,7 +69,7 @@ def check_gradients(
         ),
     ] = None,
     dt: StepOption = None,
-    solver: SolverOrDefaultOption = None,
+    solver: TightSolverOption = None,
     stepper: StepperOption = "euler",
     law: LawOption = "ccp",
     precision: PrecisionOption = 64,
@@ -85,6 +99,7 @@ def check_gradients(
     not converge, 2 bad input or usage.
     """
     from_file = is_model(scene)
+    check_scene_option("--seed", context, from_file)
     options = FileOptions(
         keyframe, init, packages_of(package), floating, actuators, allow_unsupported
     ).check(from_file)

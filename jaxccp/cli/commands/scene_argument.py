@@ -11,6 +11,7 @@ from jaxccp.cli.options import (
     CONTACT_SOLVERS,
     choice_of,
     contact_solver,
+    is_set,
     positive,
     present,
     unknown,
@@ -60,6 +61,21 @@ def check_file_option(name: str, value: object, from_file: bool) -> None:
         raise typer.BadParameter("goes with model files, not scenes", param_hint=name)
     if isinstance(value, Path):
         present(value)
+
+
+def check_scene_option(name: str, context: typer.Context, from_file: bool) -> None:
+    """Check an option that is only for built-in scenes.
+
+    Args:
+        name: name of the option.
+        context: context of the command, which tells whether the option was given.
+        from_file: whether the command is given a model file.
+
+    Raises:
+        typer.BadParameter: the option was given for a model file.
+    """
+    if from_file and is_set(context, name.removeprefix("--")):
+        raise typer.BadParameter("goes with built-in scenes, not model files", param_hint=name)
 
 
 @dataclass(frozen=True)
@@ -163,7 +179,9 @@ UnsupportedOption = Annotated[
         help="Leave out elements of a model file that cannot be simulated, and list them.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of the scene's random initial state.")]
+SeedOption = Annotated[
+    int, typer.Option(help="Seed of the random initial state of a built-in scene.")
+]
 DurationOption = Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")]
 StepOption = Annotated[
     float | None,

@@ -20,6 +20,7 @@ from jaxccp.cli.commands.scene_argument import (
     StepOption,
     UnsupportedOption,
     check_file_option,
+    check_scene_option,
     is_model,
     packages_of,
     step_count,
@@ -67,6 +68,7 @@ ExportOption = Annotated[
 
 
 def simulate(
+    context: typer.Context,
     scene: SceneArgument,
     dt: StepOption = None,
     duration: DurationOption = 2.0,
@@ -108,6 +110,7 @@ def simulate(
     from_file = is_model(scene)
     if from_file and copies > 1:
         raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
+    check_scene_option("--seed", context, from_file)
     check_file_option("--ctrl", ctrl, from_file)
     options = FileOptions(
         keyframe, init, packages_of(package), floating, actuators, allow_unsupported

@@ -45,7 +45,7 @@ def check_gradients_command(
         inputs: names of the quantities to differentiate with respect to; None: all that the model
             has.
         dt: length of a step [s]; None: that of the model file or of scenes.
-        solver: name of the solver; None: the stepper's default.
+        solver: name of the solver; None: as in :func:`jaxccp.testing.check_gradients`.
         stepper: name of the stepper.
         law: contact law, "ccp" or "ncp".
         precision: bits of the floating-point numbers of the derivatives.
