@@ -31,8 +31,7 @@ PathsArgument = Annotated[
         metavar="[MODEL] DATA…",
         help="A model file and recordings of it: npz, csv, ROS bags, LeRobot data sets, or files "
         "that jaxccp simulate has written. Without a model file, tosses of the cube, an npz file: "
-        "ids, lengths (t,); q (n, 7): position [m], quaternion wxyz; v (n, 6): velocity [m/s, "
-        "world], angular velocity [rad/s, body axes], backward differences; dt [s].",
+        "ids, lengths (t,); q (n, 7): position [m], quaternion wxyz; dt [s].",
     ),
 ]
 DemoOption = Annotated[
