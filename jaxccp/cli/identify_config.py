@@ -2,24 +2,41 @@
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from jaxccp.cli.commands.model_request import ModelRequest
+from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.known_names import RESIDUALS
+from jaxccp.cli.tables import built, check_keys, check_types, required
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.identify import Method, Parameter, Restarts, inertial_of, read
 from jaxccp.io import InputError
-from jaxccp.names import suggestion
 
 READING = tuple(inspect.signature(read).parameters)[2:]
 """Settings of the readers of recordings."""
 HOLDOUT = 0.3
 STEPPING = ("law", "stepper", "solver")
+CASE: dict[str, Any] = {
+    "model": str,
+    "data": str | Sequence[str],
+    "residual": str,
+    "settings": Mapping[str, Any],
+    "read": Mapping[str, Any],
+}
+"""Types of the settings of a case; on top they are those of all cases."""
+TOP: dict[str, Any] = {
+    "parameters": list,
+    "method": Mapping[str, Any],
+    "holdout": float,
+    "seed": int,
+    "restarts": Mapping[str, Any],
+    "resume": str,
+}
+"""Types of the settings that all cases share."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +56,7 @@ class Config:
 
     cases: tuple[CaseConfig, ...]
     parameters: tuple[Parameter | str, ...] = ()
-    method: Mapping[str, Any] = field(default_factory=dict)
+    method: Method = field(default_factory=Method)
     holdout: float = HOLDOUT
     seed: int = 0
     restarts: Restarts | None = None
@@ -63,24 +80,19 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
     if request.config is not None:
         source, folder = request.config, request.config.parent
         table |= _toml(request.config)
-    keys = ("model", "data", "parameters", "residual", "settings", "method", "read", "cases")
-    _check_keys(source, "", table, (*keys, "holdout", "seed", "restarts", "resume"))
-    for key in ("settings", "method", "read", "restarts"):
-        if not isinstance(table.get(key, {}), Mapping):
-            raise InputError(source, "is no table", f"write [{key}] above its fields", key)
-    common = {key: table[key] for key in keys if key in table}
-    entries = common.pop("cases", None) or [{}]
-    cases = tuple(_case(source, folder, common | dict(entry), request) for entry in entries)
+    check_keys(source, "", table, (*CASE, *TOP, "cases"))
+    check_types(source, "", table, CASE | TOP | {"cases": Sequence[Mapping[str, Any]]})
+    common = {key: table[key] for key in CASE if key in table}
+    entries = table.get("cases") or [{}]
+    cases = tuple(_case(source, folder, common, entry, request) for entry in entries)
     if request.parameters is None:
-        entries = table.get("parameters", [])
-        if not isinstance(entries, list):
-            raise InputError(source, "is no list", "give paths or tables", "parameters")
-        parameters = tuple(p for entry in entries for p in _parameters(source, entry))
+        parameters = tuple(
+            p for entry in table.get("parameters", []) for p in _parameters(source, entry)
+        )
     else:
         parameters = paths_of(request.parameters)
     method = {**table.get("method", {}), **request.method}
-    _check_keys(source, "method", method, [field.name for field in fields(Method)])
-    seed = int(table.get("seed", 0) if request.seed is None else request.seed)
+    seed = table.get("seed", 0) if request.seed is None else request.seed
     drawn = {**table.get("restarts", {}), **request.restarts}
     restarts = built(source, "restarts", Restarts, {"seed": seed} | drawn) if drawn else None
     resume = request.resume or (folder / table["resume"] if "resume" in table else None)
@@ -90,7 +102,7 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
     return Config(
         cases,
         parameters,
-        method,
+        built(source, "method", Method, method),
         float(table.get("holdout", HOLDOUT) if request.holdout is None else request.holdout),
         seed,
         restarts,
@@ -106,11 +118,21 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _case(
-    source: Path | str, folder: Path, table: Mapping[str, Any], request: ModelRequest
+    source: Path | str,
+    folder: Path,
+    common: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    request: ModelRequest,
 ) -> CaseConfig:
-    """Return the settings of one case; the command line overrides the table."""
-    keys = ("model", "data", "read", "residual", "settings", "method", "parameters")
-    _check_keys(source, "cases", table, keys)
+    """Return the settings of one case; the command line overrides its entry, which overrides what
+    is common to all cases."""
+    for key in entry:
+        if key in TOP:
+            mend = f"all cases share {key}: move it to the top, above [[cases]]"
+            raise InputError(source, f"{key} is not that of a case", mend, "cases")
+    check_keys(source, "cases", entry, CASE)
+    check_types(source, "cases", entry, CASE)
+    table = {**common, **entry}
     model = request.model or (folder / table["model"] if "model" in table else None)
     data = [str(path) for path in request.data]
     if not data:
@@ -123,14 +145,17 @@ def _case(
         )
     reading = {
         key: (
-            {k: None if v is False else v for k, v in value.items()} if key == "columns" else value
+            {k: None if v is False else v for k, v in value.items()}
+            if key == "columns" and isinstance(value, Mapping)
+            else value
         )
         for key, value in table.get("read", {}).items()
     }
-    _check_keys(source, "read", reading, READING)
+    check_keys(source, "read", reading, READING)
+    check_types(source, "read", reading, get_type_hints(read))
     residual = request.residual or table.get("residual", "simulate")
     if residual not in RESIDUALS:
-        _check_keys(source, "residual", {residual: None}, RESIDUALS)
+        check_keys(source, "residual", {residual: None}, RESIDUALS)
     saved = table.get("settings", {})
     if request.residual is not None and request.residual != table.get("residual", "simulate"):
         saved = {}  # of another residual
@@ -170,59 +195,8 @@ def _parameters(source: Path | str, entry: Any) -> tuple[Parameter | str, ...]:
         return tuple(paths_of(entry))
     if isinstance(entry, Mapping):
         names = [field.name for field in fields(Parameter) if field.name != "apply"]
-        _check_keys(source, "parameters", entry, names)
+        check_keys(source, "parameters", entry, names)
     return (built(source, "parameters", Parameter, entry),)
-
-
-def _check_keys(source: Path | str, label: str, table: Mapping[str, Any], names: Any) -> None:
-    for key in table:
-        if key not in names:
-            raise InputError(
-                source,
-                f"there is no {key!r}",
-                f"there are {', '.join(names)}{suggestion(key, names)}",
-                label,
-            )
-
-
-def built(source: Path | str, label: str, cls: type, table: Any) -> Any:
-    """Return a dataclass made from a table of its fields.
-
-    Args:
-        source: file of the table, for messages.
-        label: name of the table in the file.
-        cls: the dataclass.
-        table: values by field; lists are tuples.
-
-    Raises:
-        InputError: a field is not known or missing, or has a value that it cannot have.
-    """
-    if not isinstance(table, Mapping):
-        raise InputError(source, f"{table!r} is no table", "give fields and values", label)
-    hints = get_type_hints(cls)
-    _check_keys(source, label, table, [field.name for field in fields(cls)])
-    values = {}
-    for key, value in table.items():
-        value = tuple(value) if isinstance(value, list) else value
-        if not _fits(value, hints[key]):
-            raise InputError(source, f"{key} cannot be {value!r}", f"it is {hints[key]}", label)
-        values[key] = value
-    try:
-        return cls(**values)
-    except (TypeError, ValueError) as error:
-        raise InputError(source, str(error), "correct it", label) from None
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Tell whether a value has the type of a field."""
-    if get_origin(hint) is UnionType:
-        return any(_fits(value, option) for option in get_args(hint))
-    if hint is float:
-        return isinstance(value, float | int) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    origin = get_origin(hint) or hint
-    return not isinstance(origin, type) or isinstance(value, origin)
 
 
 def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
@@ -239,21 +213,30 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
     module, _, name = RESIDUALS[case.residual].partition(":")
     cls = getattr(import_module(module), name)
     names = {field.name for field in fields(cls)}
+    types = get_type_hints(cls) | dict.fromkeys(STEPPING, str)
+    check_types(source, "settings", case.settings, types)
     settings = {key: value for key, value in case.settings.items() if key not in STEPPING}
     stepping = {key: case.settings[key] for key in STEPPING if key in case.settings}
     if stepping and "stepper" in names:
         choice = stepping.get("stepper", "euler")
         if choice not in STEPPERS:
-            _check_keys(source, "settings", {choice: None}, STEPPERS)
+            check_keys(source, "settings", {choice: None}, STEPPERS)
         h: Any = settings.get("h", next(f.default for f in fields(cls) if f.name == "h"))
         step: Any = h[-1] if isinstance(h, list | tuple) and h else h
-        settings["stepper"] = STEPPERS[choice](
-            step, stepping.get("law", "ncp"), stepping.get("solver")
-        )
+        law, solver = stepping.get("law", "ncp"), stepping.get("solver")
+        try:
+            settings["stepper"] = STEPPERS[choice](step, law, solver)
+        except ValueError as error:
+            raise InputError(source, str(error), "correct it", "settings") from None
     elif stepping:
         settings |= stepping
     if "sensors" in names:
         settings["sensors"] = loaded.sensors
+    for name, option in settings_of(RESIDUALS[case.residual]).items():
+        if name in required(cls) and name not in settings:
+            what = option.help.split(". ")[0]
+            mend = f"give --{name}, or {name} in [settings]: {what}, such as 0.5"
+            raise InputError(source, f"{name} is missing", mend, case.residual)
     return built(source, case.residual, cls, settings)
 
 

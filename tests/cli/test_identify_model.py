@@ -108,7 +108,7 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
         (["cart.xml", "gone_*.npz", "--parameters", "gravity"], "no file matches"),
         (["cart.xml", "swing_0.csv"], "the parameters: are not given"),
         (["cart.xml", "swing_0.csv", "--parameters", "axes[*].dampin", *FAST], "'damping'"),
-        (["cart.xml", "swing_0.csv", "--parameters", "gravity"], "segment"),
+        (["cart.xml", "swing_0.csv", "--parameters", "gravity"], "give --segment, or segment"),
         (["cart.xml", "swing_0.csv", "--parameters", "gravity", "--segment", "-1"], "seconds > 0"),
         (["cart.xml", "swing_0.csv", "--residual", "simlate"], "did you mean 'simulate'"),
         (["cart.xml", "swing_0.csv", "--horizons", "3"], "goes with tosses of the cube"),
@@ -122,10 +122,15 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
         (["swing_0.csv", "swing_1.csv"], "DATA.npz or --demo, or a model file and DATA"),
         (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "is no fit of a model"),
         (["--config", "cart.xml"], "give a TOML file"),
+        (["--config", "step.toml"], "settings: h cannot be 'a'; it is a number"),
+        (["--config", "law.toml"], "settings: law must be"),
     ],
 )
 def test_bad_usage_exits_with_2(folder: Path, monkeypatch, arguments: list[str], words: str):
     monkeypatch.chdir(folder)
+    start = 'model = "cart.xml"\ndata = "swing_0.csv"\nparameters = ["gravity"]\n[settings]\n'
+    for name, line in (("step", "h = 'a'"), ("law", "law = 'foo'")):
+        (folder / f"{name}.toml").write_text(f"{start}segment = 0.1\n{line}\n")
     result = run(*arguments, "--out", "written")
     assert result.exit_code == 2, result.output
     assert words in re.sub(r"[\s│]+", " ", result.stderr)
@@ -216,7 +221,7 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     assert first.model == tmp_path / "a.xml" and second.data == (str(tmp_path / "c.csv"),)
     assert first.read["columns"] == {"tau": None, "q": ["position", "motion"]}
     assert dict(second.settings) == {"segment": 0.3, "law": "ccp", "h": 0.01}
-    assert dict(config.method) == {"iterations": 7, "tolerance": 1e-3}
+    assert config.method == Method(iterations=7, tolerance=1e-3)
     assert (config.seed, config.holdout) == (4, 0.3)
     assert (config.restarts, config.resume) == (Restarts(descents=2, seed=4), None)
     plain, mirrored = config.parameters
@@ -233,14 +238,29 @@ def test_configurations_say_what_python_can(tmp_path: Path):
         ("modl = 'a.xml'", "no 'modl'.*'model'"),
         ("model = 'a.xml'", "names no data"),
         ("data = 'a.npz'", "names no model"),
-        ("parameters = 3", "is no list"),
+        ("parameters = 3", "parameters cannot be 3.*a list"),
+        ("data = 3", "data cannot be 3"),
+        ("model = 3", "model cannot be 3.*a text"),
+        ("seed = 'a'", "seed cannot be 'a'.*a whole number"),
+        ("holdout = 'a'", "holdout cannot be 'a'.*a number"),
+        ("cases = {}", "cases cannot be {}"),
+        ("[method]\niterations = '20'", "method: iterations cannot be '20'"),
+        ("[method]\niterations = -1", "iterations must be a whole number >= 0"),
+        ("[method]\ntolerance = '1e-5'", "method: tolerance cannot be '1e-5'.*a number"),
+        ("[read]\nnoise = 1e-3", "read: noise cannot be 0.001.*a table whose values are a number"),
+        ("[read]\nnoise = {position = 'a'}", "read: noise cannot be {'position': 'a'}"),
+        ("[read]\ncolumns = 3", "read: columns cannot be 3.*a table"),
+        ("[read]\njoints = 'elbow'", "read: joints cannot be 'elbow'.*a list"),
+        ("[[cases]]\nparameters = ['gravity']", "parameters is not that of a case.*to the top"),
+        ("[[cases]]\nmethod = {iterations = 3}", "method is not that of a case.*to the top"),
+        ("[[cases]]\nresidul = 'inverse'", "cases: there is no 'residul'.*'residual'"),
         ("parameters = [{path = 'gravity', lowr = 1}]", "no 'lowr'.*'lower'"),
         ("parameters = [{path = 'gravity', lower = 'a'}]", "lower cannot be 'a'"),
         ("parameters = [{path = 'gravity', lower = 1, upper = 0}]", "must be below"),
         ("parameters = [{path = 'gravity', apply = 1}]", "no 'apply'"),
         ("[read]\nnose = {}", "no 'nose'.*'noise'"),
         ("[restarts]\ndraw = 9", "no 'draw'.*'draws'"),
-        ("restarts = 3", "is no table"),
+        ("restarts = 3", "restarts cannot be 3.*a table"),
         ("resume = 'a.json'\n[restarts]\ndraws = 9", "leave one of them out"),
         ("[method]\niteration = 3", "no 'iteration'.*'iterations'"),
         ("residual = 'invers'", "no 'invers'"),

@@ -15,9 +15,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from jaxccp.cli.bad_input import bad_input_exits
-from jaxccp.cli.identify_config import built
 from jaxccp.cli.options import Exit
 from jaxccp.cli.progress import following
+from jaxccp.cli.tables import built
 from jaxccp.identify import Method, split
 from jaxccp.identify.cube.errors import Comparison, TossErrors
 from jaxccp.identify.cube.fit import UNITS, CubeSettings, fit_cube, read_tosses

@@ -19,7 +19,7 @@ from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.identify_config import Config, as_table, config_of, residual_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
-from jaxccp.identify import Case, Evaluation, Method, Predictor, Problem, read, split
+from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, split
 from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.recording import Recording
@@ -62,7 +62,7 @@ def identify_model_command(request: ModelRequest) -> None:
             problem = Problem(
                 [case.fitted for case in opened],
                 parameters=config.parameters,
-                method=Method(**config.method),
+                method=config.method,
             )
         recordings = [recording for case in problem.cases for recording in case.recordings]
         _say(problem.warnings, recordings)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +19,8 @@ parameters."""
 class Method:
     """Settings of the Levenberg–Marquardt iteration.
 
-    Raises ``ValueError`` if ``threshold`` is not positive.
+    Raises ``ValueError`` if ``threshold`` is not positive, or ``iterations`` or ``reweight`` is no
+    whole number ≥ 0.
     """
 
     iterations: int = 30
@@ -40,6 +42,10 @@ class Method:
                 "threshold must be standard deviations > 0 (inf: least squares), not "
                 f"{self.threshold!r}"
             )
+        for name in ("iterations", "reweight"):
+            count = getattr(self, name)
+            if not isinstance(count, Integral) or isinstance(count, bool) or count < 0:
+                raise ValueError(f"{name} must be a whole number >= 0, not {count!r}")
 
 
 @dataclass(frozen=True)
