@@ -197,7 +197,8 @@ class Problem:
 
     def _result(self, stages: tuple[Descent, ...], *notes: str) -> Fit:
         """Return the fit that descents ended at, with remarks about them."""
-        fit = Fit(self, stages[-1], (*remarks(stages[-1]), *notes), stages[:-1])
+        said = remarks(stages[-1], self.method.iterations)
+        fit = Fit(self, stages[-1], (*said, *notes), stages[:-1])
         if fit.step_error is None:
             return fit
         before, error = stages[-2].point.theta, fit.uncertainty.standard_error

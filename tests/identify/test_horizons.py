@@ -1,6 +1,8 @@
 """Check fits over simulations that grow longer, on a mass on a spring whose motion is known
 exactly."""
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 from jaxccp import load
 from jaxccp.identify import Method, Parameter, Problem, Simulate, recording
 from jaxccp.identify.estimation import cross_validation
-from jaxccp.identify.estimation.levenberg_marquardt import minimise
+from jaxccp.identify.estimation.levenberg_marquardt import Descent, minimise
+from jaxccp.identify.estimation.remarks import remarks
 
 SPRING = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="x" type="slide"
 stiffness="{stiffness}"/><geom type="sphere" size=".1" mass="1"/></body></worldbody></mujoco>"""
@@ -115,3 +118,14 @@ def test_lengths_that_do_not_grow_are_refused(lengths: tuple[float, ...]):
 def test_what_a_fit_left_undone_is_said(grown: Problem, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(grown, "method", Method(iterations=1))
     assert "before it had converged" in grown.fit().notes[0]
+
+
+def test_the_limit_of_steps_counts_rejected_ones():
+    """Two of five steps were accepted; the number advised is above the limit that was met."""
+    nothing: Any = SimpleNamespace(terms=())
+    stopped = Descent(nothing, nothing, (3.0, 2.0, 1.0), np.zeros((3, 1)), 7, converged=False)
+    for limit, rejected, advised in ((5, 3, 30), (40, 38, 80)):
+        (note,) = remarks(stopped, limit)
+        assert f"limit of {limit} steps, 2 accepted and {rejected} rejected" in note
+        assert f"Method(iterations={advised})" in note
+    assert remarks(replace(stopped, converged=True), 5) == ()

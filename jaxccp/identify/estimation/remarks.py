@@ -5,21 +5,24 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.identify.estimation.levenberg_marquardt import Descent
+from jaxccp.identify.estimation.levenberg_marquardt import Descent, Method
 
 
-def remarks(descent: Descent) -> tuple[str, ...]:
+def remarks(descent: Descent, limit: int) -> tuple[str, ...]:
     """Return sentences about segments with reduced weight or none, and about an iteration that did
     not converge.
 
     Args:
         descent: the end of an iteration.
+        limit: the number of steps that it was allowed, including rejected ones.
     """
     lines = []
     if not descent.converged:
+        accepted = len(descent.losses) - 1
         lines.append(
-            f"The iteration stopped after {len(descent.losses) - 1} steps before it had converged: "
-            "allow more (Method(iterations=…))."
+            f"The iteration stopped at its limit of {limit} steps, {accepted} accepted and "
+            f"{limit - accepted} rejected, before it had converged: allow more "
+            f"(Method(iterations={max(2 * limit, Method.iterations)}))."
         )
     for case, terms in enumerate(descent.point.terms):
         where = f" of case {case}" if len(descent.point.terms) > 1 else ""
