@@ -31,6 +31,33 @@ Start = TypeVar("Start", bound=State | Carry)
 """A state, or the carry of a stepper."""
 
 
+def check_model_and_stepper(model: Any, stepper: Any) -> None:
+    """Check that arguments are a model and a stepper.
+
+    Args:
+        model: what should be a model.
+        stepper: what should be a stepper.
+
+    Raises:
+        TypeError: they are something else, such as what a file was read into, or the name or the
+            class of a stepper.
+    """
+    if not isinstance(model, Model):
+        kind = type(model).__name__
+        held = isinstance(getattr(model, "model", None), Model)
+        remedy = f"that of a {kind} is its attribute model" if held else "ModelBuilder makes one"
+        raise TypeError(f"model must be a jaxccp.Model, not a {kind}: {remedy}")
+    if isinstance(stepper, str):
+        what, remedy = repr(stepper), f"jaxccp.dynamics.STEPPERS[{stepper!r}](h)"
+    elif isinstance(stepper, type):
+        what, remedy = f"the class {stepper.__name__}", f"{stepper.__name__}(h)"
+    elif not all(callable(getattr(stepper, name, None)) for name in ("init", "advance")):
+        what, remedy = f"a {type(stepper).__name__}", "jaxccp.EulerImplicitLinearized(h)"
+    else:
+        return
+    raise TypeError(f"stepper must be a stepper such as {remedy}, of h seconds a step, not {what}")
+
+
 def checked_start(
     model: Model, start: Start, batched: bool = False, own: type[Carry] | None = None
 ) -> Start:
@@ -163,9 +190,11 @@ class Stepper(Protocol[CarryT]):
             The state after the step, and the report.
 
         Raises:
+            TypeError: the model is no :class:`jaxccp.Model`.
             ValueError: an array has another shape, ``h`` is not positive and finite, or the stepper
                 cannot step this model.
         """
+        check_model_and_stepper(model, self)
         # Inputs are checked before they are traced: errors name the values then.
         carry: Any = self.init(model, state)
         dtype = carry.state.position.dtype

@@ -1,12 +1,24 @@
 """Test that forces and controls of the wrong shape are refused before anything is computed."""
 
+from collections.abc import Callable
 from functools import cache, partial
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized, accelerations, rollout
+from jaxccp.dynamics import (
+    STEPPERS,
+    EulerImplicitLinearized,
+    RungeKutta4,
+    accelerations,
+    fit_capacity,
+    rollout,
+    rollout_adaptive,
+    rollout_batch,
+)
 from jaxccp.model import Model, Revolute, State, motor
 from jaxccp.scene import ModelBuilder
 
@@ -50,6 +62,37 @@ def test_rollout_says_the_same_of_many_steps() -> None:
         many(jnp.zeros((4, 2)))
     with pytest.raises(ValueError, match=r"\(steps, actuators\) = \(4, 2\) .*, not \(2,\)$"):
         many(controls=CONTROL)
+
+
+ROLLOUTS: dict[str, Callable[[Any, State, Any], Any]] = {
+    "rollout": lambda model, state, stepper: rollout(model, state, stepper, 4),
+    "batch": lambda model, state, stepper: rollout_batch(model, state, stepper, 4),
+    "adaptive": lambda model, state, stepper: rollout_adaptive(model, state, 0.1, 1e-3, stepper),
+    "capacity": lambda model, state, stepper: fit_capacity(model, state, stepper, 4),
+}
+
+
+@pytest.mark.parametrize("run", ROLLOUTS.values(), ids=ROLLOUTS)
+def test_what_is_no_model_or_no_stepper_is_refused(run: Callable[[Any, State, Any], Any]) -> None:
+    model, state = arm()
+    loaded, stepper = SimpleNamespace(model=model, state=state), EulerImplicitLinearized()
+    with pytest.raises(TypeError, match=r"not a SimpleNamespace: .* its attribute model$"):
+        run(loaded, state, stepper)
+    with pytest.raises(TypeError, match=r"must be a jaxccp\.Model, not a str"):
+        run("arm.xml", state, stepper)
+    with pytest.raises(TypeError, match=r"STEPPERS\['euler'\]\(h\), .*, not 'euler'$"):
+        run(model, state, "euler")
+    with pytest.raises(TypeError, match=r"such as RungeKutta4\(h\), .* not the class RungeKutta4$"):
+        run(model, state, RungeKutta4)
+    with pytest.raises(TypeError, match=r"EulerImplicitLinearized\(h\), .*, not a float$"):
+        run(model, state, 1e-3)
+
+
+def test_a_step_refuses_what_is_no_model() -> None:
+    model, state = arm()
+    loaded: Any = SimpleNamespace(model=model)
+    with pytest.raises(TypeError, match="its attribute model"):
+        EulerImplicitLinearized().step(loaded, state)
 
 
 def test_right_shapes_are_taken() -> None:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.dynamics.stepper import Carry, Stepper, check_model_and_stepper
 from jaxccp.dynamics.tangent import difference, tangent_names
 from jaxccp.math import trees
 from jaxccp.math.array_input import Floats, as_floats
@@ -111,8 +111,10 @@ def rollout_adaptive(
         control: control of each actuator; 0 when None.
 
     Raises:
+        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is no stepper.
         ValueError: an array has another shape, or a time is known and not positive and finite.
     """
+    check_model_and_stepper(model, stepper)
     for name, time in (("duration", duration), ("min_step", min_step)):
         number = as_floats(name, time, [])
         if not trees.is_traced(number) and not 0 < float(number) < float("inf"):

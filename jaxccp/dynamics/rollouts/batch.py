@@ -11,7 +11,7 @@ from jaxccp.dynamics.inputs import Inputs, checked_inputs
 from jaxccp.dynamics.rollouts.capacity import capacity_needed, run_with_capacity
 from jaxccp.dynamics.rollouts.rollout import Trajectory, rollout
 from jaxccp.dynamics.step_report import raise_for_overflow
-from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
+from jaxccp.dynamics.stepper import Carry, Start, Stepper, check_model_and_stepper, checked_start
 from jaxccp.math import trees
 from jaxccp.math.array_input import Floats
 from jaxccp.math.devices import devices, put_on_devices, split_batch, spread
@@ -63,10 +63,12 @@ def rollout_batch(
         time.
 
     Raises:
+        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is no stepper.
         ValueError: an array has another shape, no array has a batch axis, batch axes differ in
             length, ``model_axes`` has other entries than 0 and None, or ``memory`` is too small.
         OverflowError: see ``check``.
     """
+    check_model_and_stepper(model, stepper)
     state = checked_start(model, state, batched=True)
     dtype = _state(state).position.dtype
     inputs = checked_inputs(model, forces, controls, dtype, steps, batched=True)

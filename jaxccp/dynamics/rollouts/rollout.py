@@ -16,7 +16,7 @@ from jaxccp.dynamics.inputs import Inputs, checked_inputs
 from jaxccp.dynamics.rollouts.capacity import capacity_needed, run_with_capacity, trim_capacity
 from jaxccp.dynamics.rollouts.checkpoints import Checkpoints, checkpoints, keep_impulses
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
-from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
+from jaxccp.dynamics.stepper import Carry, Start, Stepper, check_model_and_stepper, checked_start
 from jaxccp.math import trees
 from jaxccp.math.array_input import Floats
 from jaxccp.model.model import Model
@@ -81,6 +81,7 @@ def rollout(
             ``steps / every`` records.
 
     Raises:
+        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is no stepper.
         ValueError: an array has another shape, ``every`` does not divide ``steps``, or ``memory``
             is too small.
         OverflowError: see ``check``.
@@ -88,6 +89,7 @@ def rollout(
     if steps < 1 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a positive multiple of every ({every})")
     records = steps // every
+    check_model_and_stepper(model, stepper)
     state = checked_start(model, state)
     first = state if isinstance(state, State) else state.state
     inputs = checked_inputs(model, forces, controls, first.position.dtype, steps)
@@ -134,8 +136,10 @@ def fit_capacity(
         controls: as in :func:`rollout`.
 
     Raises:
+        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is no stepper.
         ValueError: an array has another shape.
     """
+    check_model_and_stepper(model, stepper)
     state = checked_start(model, state, batched=True)
     dtype = state.position.dtype
     inputs = checked_inputs(model, forces, controls, dtype, steps, batched=True)
