@@ -186,7 +186,11 @@ def test_without_a_threshold_a_fit_is_least_squares(threshold):
     assert drawn == pytest.approx(0.5 * square, rel=1e-6)
 
 
-def test_a_threshold_is_positive():
+def test_settings_of_the_method_are_checked():
     for threshold in (0.0, -3.0, np.nan):
         with pytest.raises(ValueError, match="threshold must be"):
             Method(threshold=threshold)
+    counts: list[Any] = [2.5, -1, True]
+    for iterations in counts:
+        with pytest.raises(ValueError, match="iterations must be a whole number"):
+            Method(iterations=iterations)
