@@ -14,14 +14,17 @@ from jaxccp.cli.known_names import RESIDUALS
 from jaxccp.cli.tables import built, check_keys, check_types, required
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.identify import Method, Parameter, Restarts, inertial_of, read
-from jaxccp.io import InputError
+from jaxccp.io import InputError, load
 
 READING = tuple(inspect.signature(read).parameters)[2:]
 """Settings of the readers of recordings."""
+LOADING = tuple(inspect.signature(load).parameters)[1:]
+"""Settings of the loader of models."""
 HOLDOUT = 0.3
 STEPPING = ("law", "stepper", "solver")
 CASE: dict[str, Any] = {
     "model": str,
+    "load": Mapping[str, Any],
     "data": str | Sequence[str],
     "residual": str,
     "settings": Mapping[str, Any],
@@ -45,6 +48,7 @@ class CaseConfig:
 
     model: Path
     data: tuple[str, ...]
+    load: Mapping[str, Any] = field(default_factory=dict)
     read: Mapping[str, Any] = field(default_factory=dict)
     residual: str = "simulate"
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -143,6 +147,11 @@ def _case(
         raise InputError(
             source, f"names no {'model' if model is None else 'data'}", "give MODEL and DATA"
         )
+    loading = dict(table.get("load", {}))
+    check_keys(source, "load", loading, LOADING)
+    check_types(source, "load", loading, get_type_hints(load))
+    if "packages" in loading:
+        loading["packages"] = {k: folder / v for k, v in loading["packages"].items()}
     reading = {
         key: (
             {k: None if v is False else v for k, v in value.items()}
@@ -160,7 +169,7 @@ def _case(
     if request.residual is not None and request.residual != table.get("residual", "simulate"):
         saved = {}  # of another residual
     settings = {**saved, **request.settings, **request.stepping}
-    return CaseConfig(model, tuple(data), reading, residual, settings)
+    return CaseConfig(model, tuple(data), loading | request.load, reading, residual, settings)
 
 
 def paths_of(text: str) -> tuple[Parameter | str, ...]:
@@ -242,8 +251,11 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 
 def as_table(config: Config) -> dict[str, Any]:
     """Return the settings that an evaluation of the fit needs, ready for JSON: the parameters, and
-    of the first case the residual, its settings and those of the readers."""
+    of the first case the residual, its settings and those of the loader and the readers."""
     (first, *_) = config.cases
+    loading = dict(first.load)
+    if "packages" in loading:
+        loading["packages"] = {k: str(v.resolve()) for k, v in loading["packages"].items()}
     blank = {field.name: field.default for field in fields(Parameter)}
     parameters = []
     for parameter in config.parameters:
@@ -256,5 +268,6 @@ def as_table(config: Config) -> dict[str, Any]:
         "parameters": parameters,
         "residual": first.residual,
         "settings": dict(first.settings),
+        "load": loading,
         "read": dict(first.read),
     }

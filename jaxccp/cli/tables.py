@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from jaxccp.io import InputError
 from jaxccp.names import suggestion
@@ -91,8 +91,10 @@ def _fits(value: Any, hint: Any) -> bool:
     origin, parts = get_origin(hint) or hint, get_args(hint)
     if hint is Any:
         return True
-    if origin is UnionType:
+    if origin in (UnionType, Union):
         return any(_fits(value, part) for part in parts)
+    if origin is Literal:
+        return value in parts
     if hint is float:
         return isinstance(value, float | int) and not isinstance(value, bool)
     if hint is int:
@@ -107,8 +109,10 @@ def _fits(value: Any, hint: Any) -> bool:
 def _words(hint: Any) -> str:
     """Return the description of a type in the words of TOML."""
     origin, parts = get_origin(hint) or hint, get_args(hint)
-    if origin is UnionType:
+    if origin in (UnionType, Union):
         return " or ".join(_words(part) for part in parts if part is not type(None))
+    if origin is Literal:
+        return " or ".join(map(repr, parts))
     if origin is Mapping:
         return "a table" if parts[1] is Any else f"a table whose values are {_words(parts[1])}"
     if origin in (Sequence, tuple) and parts:

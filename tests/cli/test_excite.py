@@ -65,6 +65,8 @@ def test_plans_writes_drives_and_says_what_the_motion_tells(model, tmp_path):
         (("--parameters", 'axes["swung"].damping', "--limits", "rate=1"), "swung"),
         (("--parameters", PATHS, "--limits", "rate=1", "--criterion", "E"), "must be D or A"),
         (("--parameters", PATHS, "--out", "next.txt"), "end in .npz or .csv"),
+        (("--parameters", PATHS, "--actuators", "torque"), "URDF"),
+        (("--parameters", PATHS, "--package", "meshes"), "is not NAME=DIR"),
     ],
 )
 def test_bad_input_is_refused(model, options, words):

@@ -50,6 +50,9 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
+UNSUPPORTED = ["swing_0.csv", "--parameters", "gravity", "--allow-unsupported"]
+
+
 def run(*arguments: str | Path):
     return CliRunner().invoke(app, ["identify", *map(str, arguments)])
 
@@ -122,6 +125,10 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
         (["swing_0.csv", "swing_1.csv"], "DATA.npz or --demo, or a model file and DATA"),
         (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "is no fit of a model"),
         (["--config", "cart.xml"], "give a TOML file"),
+        (["glue.xml", "swing_0.csv", "--parameters", "gravity"], "adhesion is not supported"),
+        (["glue.xml", *UNSUPPORTED], "segment is missing"),
+        (["--config", "load.toml"], "seconds > 0"),
+        (["--demo", "--floating"], "goes with a model file"),
         (["--config", "step.toml"], "settings: h cannot be 'a'; it is a number"),
         (["--config", "law.toml"], "settings: law must be"),
     ],
@@ -131,6 +138,10 @@ def test_bad_usage_exits_with_2(folder: Path, monkeypatch, arguments: list[str],
     start = 'model = "cart.xml"\ndata = "swing_0.csv"\nparameters = ["gravity"]\n[settings]\n'
     for name, line in (("step", "h = 'a'"), ("law", "law = 'foo'")):
         (folder / f"{name}.toml").write_text(f"{start}segment = 0.1\n{line}\n")
+    glue = '<actuator><adhesion body="cart" ctrlrange="0 1"/></actuator></mujoco>'
+    (folder / "glue.xml").write_text(CART.replace("</mujoco>", glue))
+    glued = start.replace("cart", "glue") + "segment = -1\n[load]\nallow_unsupported = true\n"
+    (folder / "load.toml").write_text(glued)
     result = run(*arguments, "--out", "written")
     assert result.exit_code == 2, result.output
     assert words in re.sub(r"[\s│]+", " ", result.stderr)
@@ -211,7 +222,8 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     path.write_text(
         'parameters = ["axes[*].damping", {path = ["gravity[0]", "-gravity[1]"], initial = 0.1, '
         "lower = -1, upper = inf, prior = 2, factor = false, per_sequence = true}]\n"
-        "seed = 4\n[method]\niterations = 7\n[restarts]\ndescents = 2\n"
+        "seed = 4\n[load]\nfloating = true\npackages = {arm = 'meshes'}\n"
+        "[method]\niterations = 7\n[restarts]\ndescents = 2\n"
         '[[cases]]\nmodel = "a.xml"\ndata = ["a.npz", "b.npz"]\n'
         'read = {columns = {tau = false, q = ["position", "motion"]}}\nsettings = {segment = 0.2}\n'
         '[[cases]]\nmodel = "b.xml"\ndata = "c.csv"\nsettings = {segment = 0.3, law = "ccp"}\n'
@@ -221,6 +233,7 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     assert first.model == tmp_path / "a.xml" and second.data == (str(tmp_path / "c.csv"),)
     assert first.read["columns"] == {"tau": None, "q": ["position", "motion"]}
     assert dict(second.settings) == {"segment": 0.3, "law": "ccp", "h": 0.01}
+    assert first.load == {"floating": True, "packages": {"arm": tmp_path / "meshes"}}
     assert config.method == Method(iterations=7, tolerance=1e-3)
     assert (config.seed, config.holdout) == (4, 0.3)
     assert (config.restarts, config.resume) == (Restarts(descents=2, seed=4), None)
@@ -234,6 +247,9 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     again = config_of(request, saved)
     assert again.parameters == config.parameters
     assert again.cases[0].settings == first.settings
+    assert again.cases[0].load == first.load
+    request = ModelRequest(Path("a.xml"), (Path("d.npz"),), {"floating": False})
+    assert config_of(request, saved).cases[0].load == {**first.load, "floating": False}
     for text, words in (
         ("modl = 'a.xml'", "no 'modl'.*'model'"),
         ("model = 'a.xml'", "names no data"),
@@ -249,6 +265,9 @@ def test_configurations_say_what_python_can(tmp_path: Path):
         ("[method]\ntolerance = '1e-5'", "method: tolerance cannot be '1e-5'.*a number"),
         ("[read]\nnoise = 1e-3", "read: noise cannot be 0.001.*a table whose values are a number"),
         ("[read]\nnoise = {position = 'a'}", "read: noise cannot be {'position': 'a'}"),
+        ("[load]\nfloat = true", "load: there is no 'float'.*'floating'"),
+        ("[load]\nactuators = 'motor'", "actuators cannot be 'motor'.*'position' or 'torque'"),
+        ("[load]\npackages = {a = 1}", "packages cannot be"),
         ("[read]\ncolumns = 3", "read: columns cannot be 3.*a table"),
         ("[read]\njoints = 'elbow'", "read: joints cannot be 'elbow'.*a list"),
         ("[[cases]]\nparameters = ['gravity']", "parameters is not that of a case.*to the top"),

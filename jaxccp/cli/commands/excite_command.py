@@ -5,7 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxccp.cli.commands.scene_argument import is_model
+from jaxccp.cli.commands.scene_argument import (
+    ActuatorsOption,
+    FloatingOption,
+    PackageOption,
+    UnsupportedOption,
+    is_model,
+    loading_of,
+)
 from jaxccp.cli.dataclass_options import finished, with_options
 from jaxccp.cli.known_names import DESIGN
 from jaxccp.cli.options import CacheOption, JsonOption, present
@@ -63,6 +70,10 @@ def excite(
             help="Write the trajectory: .npz or .csv (see docs/identify.md).",
         ),
     ] = None,
+    package: PackageOption = None,
+    floating: FloatingOption = False,
+    actuators: ActuatorsOption = None,
+    allow_unsupported: UnsupportedOption = False,
     cache: CacheOption = None,
     as_json: JsonOption = False,
     **settings: Any,
@@ -77,10 +88,11 @@ def excite(
     """
     if fit is not None:
         present(fit)
+    loading = loading_of(package, floating, actuators, allow_unsupported)
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
     from jaxccp.cli.runs.run_excite import excite_command
 
     values = {name: value for name, value in settings.items() if value is not None}
-    excite_command(model, parameters, limits, values, fit, out, as_json)
+    excite_command(model, loading, parameters, limits, values, fit, out, as_json)

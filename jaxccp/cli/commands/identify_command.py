@@ -20,7 +20,13 @@ from jaxccp.cli.commands.identify_options import (
     SplitSeedOption,
 )
 from jaxccp.cli.commands.identify_usage import cube_parameters, model_request, values_of
-from jaxccp.cli.commands.scene_argument import is_model
+from jaxccp.cli.commands.scene_argument import (
+    ActuatorsOption,
+    FloatingOption,
+    PackageOption,
+    UnsupportedOption,
+    is_model,
+)
 from jaxccp.cli.dataclass_options import finished, with_options
 from jaxccp.cli.known_names import METHOD, RESIDUALS, RESTARTS
 from jaxccp.cli.options import (
@@ -58,6 +64,10 @@ def identify(
     seed: SplitSeedOption = 0,
     precision: PrecisionOption = 64,
     out: FitFolderOption = None,
+    package: PackageOption = None,
+    floating: FloatingOption = False,
+    actuators: ActuatorsOption = None,
+    allow_unsupported: UnsupportedOption = False,
     cache: CacheOption = None,
     as_json: JsonOption = False,
     **settings: Any,

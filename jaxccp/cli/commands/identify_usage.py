@@ -6,13 +6,15 @@ from typing import Any
 import typer
 
 from jaxccp.cli.commands.model_request import ModelRequest
-from jaxccp.cli.commands.scene_argument import is_model
+from jaxccp.cli.commands.scene_argument import is_model, loading_of
 from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.known_names import IDENTIFIED, METHOD, PARAMETERS, RESIDUALS, RESTARTS
 from jaxccp.names import unknown
 
 CUBE_ONLY = ("demo", "horizons")
 """Options that are only for tosses of the cube."""
+LOADING = ("package", "floating", "actuators", "allow_unsupported")
+"""Options that say how a model file is loaded."""
 
 
 def cube_parameters(
@@ -29,7 +31,7 @@ def cube_parameters(
         typer.BadParameter: options go with model files, or contradict each other.
     """
     method = values_of(settings, (METHOD,))
-    for name in ("residual", "restarts", "resume", *settings):
+    for name in ("residual", "restarts", "resume", *LOADING, *settings):
         if name in set_by_user and name not in method:
             raise typer.BadParameter("goes with a model file", param_hint=_option(name))
     if options["holdout"] == 0:
@@ -68,6 +70,7 @@ def model_request(
     return ModelRequest(
         model=paths[0] if has_model else None,
         data=tuple(paths[has_model:]),
+        load=loading_of(*(options[name] for name in LOADING)),
         config=options["config"],
         evaluate=options["evaluate"],
         parameters=options["names"],

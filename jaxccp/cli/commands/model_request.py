@@ -14,6 +14,8 @@ class ModelRequest:
     """Model file."""
     data: tuple[Path, ...] = ()
     """Files of recordings."""
+    load: dict[str, Any] = field(default_factory=dict)
+    """Arguments of :func:`jaxccp.load`."""
     config: Path | None = None
     """Configuration file, TOML."""
     evaluate: Path | None = None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -132,6 +132,32 @@ def packages_of(options: list[str] | None) -> dict[str, Path]:
             raise typer.BadParameter(f"{option!r} is not NAME=DIR", param_hint="--package")
         packages[name] = Path(path)
     return packages
+
+
+def loading_of(
+    package: list[str] | None,
+    floating: bool,
+    actuators: UrdfActuators | None,
+    allow_unsupported: bool,
+) -> dict[str, Any]:
+    """Return the arguments of :func:`jaxccp.load` that the options of a model file give.
+
+    Args:
+        package: folders of a URDF's packages, each NAME=DIR.
+        floating: whether the root link of a URDF moves freely.
+        actuators: kind of actuators for the joints of a URDF.
+        allow_unsupported: whether elements that cannot be simulated are left out.
+
+    Raises:
+        typer.BadParameter: a package is not NAME=DIR.
+    """
+    arguments = {
+        "packages": packages_of(package),
+        "floating": floating,
+        "actuators": actuators,
+        "allow_unsupported": allow_unsupported,
+    }
+    return {name: value for name, value in arguments.items() if value}
 
 
 def step_count(duration: float, dt: float) -> int:

@@ -21,6 +21,7 @@ from jaxccp.io import load
 
 def excite_command(
     model: Path,
+    loading: Mapping[str, Any],
     parameters: str,
     limits: str,
     settings: Mapping[str, Any],
@@ -32,6 +33,7 @@ def excite_command(
 
     Args:
         model: the model file.
+        loading: arguments of :func:`jaxccp.load`.
         parameters: paths of the parameters, separated by commas.
         limits: limits of the motion, as :meth:`jaxccp.identify.Limits.read` takes them.
         settings: values of the fields of :class:`jaxccp.identify.Design`.
@@ -43,7 +45,9 @@ def excite_command(
         typer.Exit: with code 1 if the motion exceeds a limit, with code 2 for bad input.
     """
     with bad_input_exits(), jax.enable_x64(True):
-        mechanism = load(model)
+        mechanism = load(model, **loading)
+        for line in mechanism.ignored:
+            typer.echo(f"Note: left out: {line}", err=True)
         unknowns = [parameter_of(path) for path in paths_of(parameters)]
         earlier = None
         if fit is not None:

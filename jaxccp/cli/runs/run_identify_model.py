@@ -94,10 +94,11 @@ def _usage() -> Iterator[None]:
 def _opened(request: ModelRequest, config: Config, place: int) -> Opened:
     """Return a case with its recordings divided."""
     case = config.cases[place]
-    source = request.config or "the command line"
-    loaded = load(case.model)
+    loaded = load(case.model, **case.load)
+    for line in loaded.ignored:
+        typer.echo(f"Note: left out: {line}", err=True)
     recordings = read(case.data, loaded, **case.read)
-    residual = residual_of(source, case, loaded)
+    residual = residual_of(request.config or "the command line", case, loaded)
     if config.holdout == 0 or request.evaluate is not None:
         return Opened(Case(loaded, recordings, residual), None)
     with _usage():
