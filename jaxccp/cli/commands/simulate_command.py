@@ -108,18 +108,13 @@ def simulate(
     2 bad input or usage (nothing is simulated or written).
     """
     from_file = is_model(scene)
-    if from_file and copies > 1:
-        raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
+    _check_copies(copies, from_file)
     check_scene_option("--seed", context, from_file)
     check_file_option("--ctrl", ctrl, from_file)
     options = FileOptions(
         keyframe, init, packages_of(package), floating, actuators, allow_unsupported
     ).check(from_file)
-    if smooth_contact == "implicit" and stepper not in SOFTENING:
-        raise typer.BadParameter(
-            f"implicit goes with --stepper {' or '.join(SOFTENING)}, not {stepper}",
-            param_hint="--smooth-contact",
-        )
+    _check_smooth_contact(smooth_contact, stepper)
     if dt is not None or not from_file:
         step_count(duration, dt or SCENE_STEP)
     from jaxccp.cli.cache import keep_programs
@@ -145,3 +140,34 @@ def simulate(
         export=export,
         as_json=as_json,
     )
+
+
+def _check_copies(copies: int, from_file: bool) -> None:
+    """Check that a model file is simulated once.
+
+    Args:
+        copies: number of copies.
+        from_file: whether the scene is a model file.
+
+    Raises:
+        BadParameter: it would be simulated several times.
+    """
+    if from_file and copies > 1:
+        raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
+
+
+def _check_smooth_contact(smooth_contact: str | None, stepper: str) -> None:
+    """Check that a stepper can treat smooth contacts as asked.
+
+    Args:
+        smooth_contact: treatment of their forces.
+        stepper: name of the stepper.
+
+    Raises:
+        BadParameter: the stepper cannot.
+    """
+    if smooth_contact == "implicit" and stepper not in SOFTENING:
+        raise typer.BadParameter(
+            f"implicit goes with --stepper {' or '.join(SOFTENING)}, not {stepper}",
+            param_hint="--smooth-contact",
+        )
