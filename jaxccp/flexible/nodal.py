@@ -23,8 +23,7 @@ class NodalFamily(Family):
 
     The components of x that are not fixed are q, their rates v. A step is implicit in elastic and
     damping forces: M̂ = M + h D + h² K. K is the exact stiffness if M̂ is then positive definite.
-    If not, as in a column that buckles within a step, K is :meth:`Law.convex`: equally accurate,
-    but more damped.
+    If not, as in a column that buckles in a step, K is :meth:`Law.convex`, which damps more.
     """
 
     elements: Elements
@@ -244,7 +243,7 @@ class NodalFamily(Family):
 
 
 def _is_zero(h: Array | float) -> bool:
-    """Return whether the step length is known to be 0 before tracing; then M̂ = M."""
+    """Return whether the step is known to have no length; then M̂ = M."""
     return isinstance(h, int | float) and h == 0
 
 

@@ -122,8 +122,7 @@ class _Blocks:
     mass: BodyMass
     """Mass operator of the bodies."""
     motion: JointMotion | None
-    """Motion of joints and tendons; None for a model without them whose mass matrix is block
-    diagonal."""
+    """Motion of joints and tendons; None for free bodies alone."""
     step: Step | None
     """Inputs of the rows on free bodies; None if none act on them."""
     rows: Rows

@@ -113,11 +113,8 @@ class InversePlan:
 
     @property
     def independent_share(self) -> float:
-        """Number of samples with independent errors, relative to the number of samples.
-
-        Errors of filtered torques are as wide as the filter: with its noise bandwidth B, 2 B of
-        them a second are independent.
-        """
+        """Number of samples with independent errors, relative to all: with the noise bandwidth B of
+        the filter, 2 B a second."""
         counts = np.bincount(self.batch.recording, minlength=len(self.recordings))
         shares = []
         for recording in self.recordings:
