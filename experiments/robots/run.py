@@ -244,6 +244,9 @@ def drawn(rows: list[dict]) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("error over that of least squares (joints; bar: their mean)")
     axes.set_xscale("log")
+    ticks = [0.25, 0.5, 1, 2]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
     figure.savefig(FOLDER / "robots.png", dpi=110)
 
 
