@@ -10,7 +10,7 @@ from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import quaternion, trees
 from jaxccp.math.array_input import as_floats
-from jaxccp.math.jitted import compiled_outside_of_jit
+from jaxccp.math.jitted import compiled_outside_of_jit, jitted
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
@@ -61,14 +61,15 @@ def check_model_and_stepper(model: Any, stepper: Any) -> None:
 def checked_start(
     model: Model, start: Start, batched: bool = False, own: type[Carry] | None = None
 ) -> Start:
-    """Return a state with its entries checked and converted to arrays of floats, quaternions of
-    another length normalised; return a carry unchanged.
+    """Return a state with its entries checked and converted to arrays of floats; return a carry
+    unchanged.
 
     Args:
         model: the model of the state.
         start: a state or a carry.
         batched: whether its arrays may have leading axes.
-        own: class of the carries that the stepper can continue; None for any.
+        own: class of the carries that the stepper can continue, of a stepper that starts here:
+            quaternions of another length are then normalised. None for any.
 
     Raises:
         ValueError: an array of either has another shape than the model's states have, or the carry
@@ -76,11 +77,7 @@ def checked_start(
     """
     if isinstance(start, State):
         state = checked_state(model, start, batched)
-        square = jnp.sum(state.quaternion**2, axis=-1, keepdims=True)
-        # Unit quaternions stay as they are to the last digit, so that motions can be resumed.
-        other = jnp.abs(square - 1.0) > 100 * jnp.finfo(square.dtype).eps
-        unit = jnp.where(other, quaternion.normalize(state.quaternion), state.quaternion)
-        return cast(Start, replace(state, quaternion=unit))
+        return cast(Start, state if own is None else _with_unit_quaternions(state))
     if own is not None and not isinstance(start, own):
         raise ValueError(
             f"the stepper continues from a State or {own.__name__}, not from the "
@@ -88,6 +85,16 @@ def checked_start(
         )
     checked_state(model, start.state, batched)
     return start
+
+
+@jitted
+def _with_unit_quaternions(state: State) -> State:
+    """Return the state with unit quaternions; those that are stay as they are to the last digit, so
+    that motions can be resumed."""
+    square = jnp.sum(state.quaternion**2, axis=-1, keepdims=True)
+    other = jnp.abs(square - 1.0) > 100 * jnp.finfo(square.dtype).eps
+    unit = jnp.where(other, quaternion.normalize(state.quaternion), state.quaternion)
+    return replace(state, quaternion=unit)
 
 
 StepLength = Float[Array, ""] | float

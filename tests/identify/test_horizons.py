@@ -78,9 +78,11 @@ def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem
     plans: list[Any] = [evaluator.plan for evaluator in (alone, short)]
     parts = [plan.batch.segments for plan in plans]
     samples = parts[0].observed.shape[1]
-    for name in ("observed", "weight", "time", "qpos", "qvel"):
+    for name in WITH_TIME:
         first, second = (np.asarray(getattr(part, name)) for part in parts)
-        np.testing.assert_array_equal(first, second[:, :samples] if name in WITH_TIME else second)
+        np.testing.assert_array_equal(first, second[:, :samples])
+    for first, second in zip(parts[0].start, parts[1].start, strict=True):
+        np.testing.assert_array_equal(first, second)
     assert not np.any(parts[1].weight[:, samples:])
     (overlapping,) = problem(0.25, 2.9).coarser[0].evaluators
     assert len(overlapping.plan.batch) == 2 * 12

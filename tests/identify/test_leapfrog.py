@@ -1,5 +1,6 @@
 """Check springs, dampers and servos in simulations of recordings against the exact motion."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -71,8 +72,8 @@ def test_simulations_are_of_second_order(late: float | None) -> None:
         problem = Problem(arm, [log], parameters, settings)
         plan: Any = problem.plans[0]
         segment = jax.tree.map(lambda leaf: leaf[1], plan.batch.segments)
-        start = jnp.asarray(truth[begin, :1]), jnp.asarray(truth[begin, 1:])
-        segment = type(segment)(**{**vars(segment), "qpos": start[0], "qvel": start[1]})
+        start = jnp.asarray(truth[begin, :1]), jnp.asarray(truth[begin, 1:]), jnp.zeros(1)
+        segment = replace(segment, start=start)
         subject = plan.driven(problem.subject(problem.column("initial")))
         shown = jax.jit(lambda s, plan=plan, subject=subject: plan.predict(subject, s, None)[0])
         expected = truth[begin : 2 * begin + 1, 0]

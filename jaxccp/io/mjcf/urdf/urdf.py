@@ -56,8 +56,7 @@ def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportR
         report: lists what is left out and what is assumed.
 
     Raises:
-        InputError: the options do not fit the URDF, or a joint's lower limit is above its upper
-            one.
+        InputError: the options do not fit the URDF.
     """
     urdf = aliased(origin.text)
     spec = mujoco.MjSpec.from_string(urdf.text)
@@ -78,15 +77,13 @@ def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportR
                 "sets it free",
             )
     mend_inertias(spec, report)
-    _mend_limits(spec, mujoco, urdf.joints, origin, report)
+    _mend_limits(spec, mujoco, urdf.joints, report)
     if options.actuators is not None:
         add_urdf_actuators(spec, mujoco, urdf.joints, options.actuators, origin, report)
     return spec
 
 
-def _mend_limits(
-    spec: Any, mujoco: Any, kinds: Mapping[str, str], origin: Origin, report: ImportReport
-) -> None:
+def _mend_limits(spec: Any, mujoco: Any, kinds: Mapping[str, str], report: ImportReport) -> None:
     """Limit the joints as URDF has it, where MuJoCo reads their limits otherwise.
 
     Continuous joints have none; of others a limit that is not given is 0.
@@ -95,11 +92,8 @@ def _mend_limits(
         spec: MuJoCo's specification of the URDF.
         mujoco: the package.
         kinds: types of the joints with a single axis, by name.
-        origin: the URDF.
-        report: lists joints whose limits are equal, as they are where none is given.
-
-    Raises:
-        InputError: a lower limit is above the upper one.
+        report: lists joints whose limits are equal, as they are where none is given, or in reverse
+            order.
     """
     for joint in spec.joints:
         kind = kinds.get(joint.name)
@@ -110,12 +104,10 @@ def _mend_limits(
             joint.limited = mujoco.mjtLimited.mjLIMITED_TRUE
             continue
         if kind != "continuous":
-            label = f"joint {joint.name!r}"
-            bounds = f"its lower limit {lower:g} and its upper limit {upper:g}"
-            if lower > upper:
-                what = f"{label}: {bounds} (0 where not given) are in reverse order"
-                raise InputError(origin.label, what, "exchange them")
+            what = "are in reverse order" if lower > upper else "leave no room to move"
             report.approximate(
-                label, f"{bounds} (0 where not given) leave no room to move: it has no limits"
+                f"joint {joint.name!r}",
+                f"its lower limit {lower:g} and its upper limit {upper:g} (0 where not given) "
+                f"{what}: it has no limits, as in MuJoCo",
             )
         joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_FALSE, (0.0, 0.0)
