@@ -46,13 +46,7 @@ def open_model(path: Path, options: FileOptions) -> Opened:
         InputError: a file is missing or damaged, the two files do not match, or the keyframe does
             not exist.
     """
-    loaded = load(
-        path,
-        packages=options.packages,
-        floating=options.floating,
-        actuators=options.actuators,
-        allow_unsupported=options.allow_unsupported,
-    )
+    loaded = load(path, **options.load)
     if options.keyframe is not None:
         try:
             state = loaded.keyframe(options.keyframe)

@@ -17,7 +17,7 @@ from jaxccp.cli.commands.scene_argument import (
     UnsupportedOption,
     check_scene_option,
     is_model,
-    packages_of,
+    loading_of,
 )
 from jaxccp.cli.known_names import INPUTS
 from jaxccp.cli.options import (
@@ -101,7 +101,7 @@ def check_gradients(
     from_file = is_model(scene)
     check_scene_option("--seed", context, from_file)
     options = FileOptions(
-        keyframe, init, packages_of(package), floating, actuators, allow_unsupported
+        keyframe, init, loading_of(package, floating, actuators, allow_unsupported)
     ).check(from_file)
     from jaxccp.cli.cache import keep_programs
 

@@ -86,14 +86,8 @@ class FileOptions:
     """Name of the keyframe with the initial state."""
     init: Path | None = None
     """File of the initial coordinates and rates."""
-    packages: dict[str, Path] = field(default_factory=dict)
-    """Folders of a URDF's packages, by name."""
-    floating: bool = False
-    """Whether the root link of a URDF moves freely."""
-    actuators: UrdfActuators | None = None
-    """Kind of actuators for the joints of a URDF."""
-    allow_unsupported: bool = False
-    """Whether elements that cannot be simulated are left out instead of an error."""
+    load: dict[str, Any] = field(default_factory=dict)
+    """Arguments of :func:`jaxccp.load` that were given (:func:`loading_of`)."""
 
     def check(self, from_file: bool, motion: bool = False) -> "FileOptions":
         """Return these options after a check that none is given for a built-in scene, and none
@@ -108,10 +102,9 @@ class FileOptions:
         """
         check_file_option("--keyframe", self.keyframe, from_file)
         check_file_option("--init", self.init, from_file)
-        check_file_option("--package", self.packages, from_file)
-        check_file_option("--floating", self.floating, from_file)
-        check_file_option("--actuators", self.actuators, from_file)
-        check_file_option("--allow-unsupported", self.allow_unsupported, from_file)
+        for name, value in self.load.items():
+            option = "package" if name == "packages" else name.replace("_", "-")
+            check_file_option(f"--{option}", value, from_file)
         if self.keyframe is not None and self.init is not None:
             raise typer.BadParameter("does not go with --init", param_hint="--keyframe")
         if self.keyframe is not None and motion:
@@ -119,7 +112,7 @@ class FileOptions:
         return self
 
 
-def packages_of(options: list[str] | None) -> dict[str, Path]:
+def _packages(options: list[str] | None) -> dict[str, Path]:
     """Return the folders of packages by name.
 
     Raises:
@@ -152,7 +145,7 @@ def loading_of(
         typer.BadParameter: a package is not NAME=DIR.
     """
     arguments = {
-        "packages": packages_of(package),
+        "packages": _packages(package),
         "floating": floating,
         "actuators": actuators,
         "allow_unsupported": allow_unsupported,

@@ -22,7 +22,7 @@ from jaxccp.cli.commands.scene_argument import (
     check_file_option,
     check_scene_option,
     is_model,
-    packages_of,
+    loading_of,
     step_count,
 )
 from jaxccp.cli.known_names import SOFTENING
@@ -112,7 +112,7 @@ def simulate(
     check_scene_option("--seed", context, from_file)
     check_file_option("--ctrl", ctrl, from_file)
     options = FileOptions(
-        keyframe, init, packages_of(package), floating, actuators, allow_unsupported
+        keyframe, init, loading_of(package, floating, actuators, allow_unsupported)
     ).check(from_file)
     _check_smooth_contact(smooth_contact, stepper)
     if dt is not None or not from_file:

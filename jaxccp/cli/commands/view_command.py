@@ -16,7 +16,7 @@ from jaxccp.cli.commands.scene_argument import (
     StepOption,
     UnsupportedOption,
     is_model,
-    packages_of,
+    loading_of,
     scene_or_model,
 )
 from jaxccp.cli.known_names import SCENES
@@ -156,7 +156,7 @@ def view(
     """
     motion = Path(target).suffix.lower() == MOTION
     options = FileOptions(
-        keyframe, None, packages_of(package), floating, actuators, allow_unsupported
+        keyframe, None, loading_of(package, floating, actuators, allow_unsupported)
     ).check(motion or is_model(target), motion)
     _check_used(context, motion, is_model(target), html, film)
     from jaxccp.cli.cache import keep_programs

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.inverse_dynamics.drives import without_actuators
-from jaxccp.identify.recordings.filters import evenly, filled, noise_gain
+from jaxccp.identify.recordings.filters import evenly, filled, noise_gain, sampling_rate
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation
 from jaxccp.identify.subject import Subject
@@ -199,8 +199,7 @@ class InversePlan:
 
     def _stride(self, recording: Recording) -> int:
         """Return the number of recorded samples from one compared sample to the next."""
-        time = recording.time
-        return max(1, round(self.settings.spacing * (len(time) - 1) / (time[-1] - time[0])))
+        return max(1, round(self.settings.spacing * sampling_rate(recording.time)))
 
     def _filtered(self, recording: Recording) -> Samples:
         """Return the filtered samples of a recording."""

@@ -50,6 +50,11 @@ def filled_poses(
     return np.concatenate([filled(time, poses[:, :3]), orientation], axis=1)
 
 
+def sampling_rate(time: Float[np.ndarray, " s"]) -> float:
+    """Return the mean sampling rate [Hz]."""
+    return float((len(time) - 1) / (time[-1] - time[0]))
+
+
 def evenly(
     time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "s k"]]:
@@ -64,19 +69,17 @@ def evenly(
         values: samples.
         cutoff: frequency of the filter [Hz]; infinite for none.
     """
-    rate = (len(time) - 1) / (time[-1] - time[0])
     even = np.linspace(time[0], time[-1], len(time))
     level = np.stack([np.interp(even, time, column) for column in values.T], axis=1)
     if _filters(time, cutoff):
-        sections = signal.butter(4, cutoff / (0.5 * rate), output="sos")
+        sections = signal.butter(4, cutoff / (0.5 * sampling_rate(time)), output="sos")
         level = np.asarray(signal.sosfiltfilt(sections, level, axis=0))
     return even, level
 
 
 def _filters(time: Float[np.ndarray, " s"], cutoff: float) -> bool:
     """Tell whether :func:`evenly` filters."""
-    rate = (len(time) - 1) / (time[-1] - time[0])
-    return bool(np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27)
+    return bool(np.isfinite(cutoff) and cutoff < 0.45 * sampling_rate(time) and len(time) > 27)
 
 
 def noise_gain(time: Float[np.ndarray, " s"], cutoff: float) -> float:
@@ -87,8 +90,8 @@ def noise_gain(time: Float[np.ndarray, " s"], cutoff: float) -> float:
         time: times of the samples [s].
         cutoff: frequency of the filter [Hz].
     """
-    rate = (len(time) - 1) / (time[-1] - time[0])
-    return math.sqrt(2.0 * BANDWIDTH * cutoff / rate) if _filters(time, cutoff) else 1.0
+    bandwidth = BANDWIDTH * cutoff
+    return math.sqrt(2.0 * bandwidth / sampling_rate(time)) if _filters(time, cutoff) else 1.0
 
 
 def smoothed(
