@@ -156,18 +156,18 @@ def _solve(
     def iterate(carry: tuple) -> tuple:
         current, square, damping, count = carry
         after = fixed.displaced(current, fixed.step(current, damping))
-        lower = jnp.sum(fixed.errors(after) ** 2)
+        lower = jnp.sum(fixed.errors(after, fixed.coordinates(after)) ** 2)
         better = lower < square
         kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), after, current)
         damping = damping * jnp.where(better, REDUCED, INCREASED)
         return kept, jnp.where(better, lower, square), damping, count + 1
 
     fixed, start = lax.stop_gradient((task, state))
-    square = jnp.sum(fixed.errors(start) ** 2)
+    square = jnp.sum(fixed.errors(start, fixed.coordinates(start)) ** 2)
     carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
     pose, square, _, count = lax.while_loop(going, iterate, carry)
     # A further step of length zero provides the derivative of the pose.
     correction = task.step(pose)
     pose = task.displaced(pose, correction - lax.stop_gradient(correction))
-    reached = (square <= tolerance**2) & (task.ball_excess(pose) <= tolerance)
+    reached = (square <= tolerance**2) & (task.ball_excess(task.coordinates(pose)) <= tolerance)
     return InverseKinematics(pose, jnp.sqrt(square), count, reached)

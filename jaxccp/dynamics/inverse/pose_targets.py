@@ -32,9 +32,19 @@ class PoseTargets:
     free: tuple[bool, ...] = field(metadata={"static": True})
     """Mask of the velocities that may be other than zero [nv]."""
 
-    def errors(self, state: State) -> Float[Array, " e"]:
-        """Return the remaining error of each target [m, rad], rotations as vectors in world
-        axes."""
+    def coordinates(self, state: State) -> Float[Array, " na"]:
+        """Return the coordinates of all axes, searched for in the poses of the bodies [m, rad]."""
+        if not self.model.topology.linkage.axes:
+            return jnp.zeros(0, state.position.dtype)
+        return joint_motion(self.model, state).coordinate
+
+    def errors(self, state: State, coordinate: Float[Array, " na"]) -> Float[Array, " e"]:
+        """Return the remaining error of each target [m, rad], rotations as vectors in world axes.
+
+        Args:
+            state: a pose.
+            coordinate: the coordinates of its axes.
+        """
         model, parts = self.model, []
         for name, target in self.sites.items():
             if name in model.sites.names:
@@ -50,19 +60,24 @@ class PoseTargets:
                 )
                 parts.append(quaternion.log(rotation))
         if self.axes:
-            coordinate = joint_motion(model, state).coordinate[np.array([*self.axes])]
-            parts.append(jnp.stack([*map(jnp.asarray, self.axes.values())]) - coordinate)
+            wanted = jnp.stack([*map(jnp.asarray, self.axes.values())])
+            parts.append(wanted - coordinate[np.array([*self.axes])])
         return jnp.concatenate(parts)
 
-    def jacobian(self, state: State) -> Float[Array, "e nv"]:
+    def jacobian(self, state: State, coordinate: Float[Array, " na"]) -> Float[Array, "e nv"]:
         """Return the Jacobian of the targets' coordinates with respect to the velocities, zero in
-        the columns of velocities that are not ``free``."""
+        the columns of velocities that are not ``free``.
+
+        Args:
+            state: a pose.
+            coordinate: the coordinates of its axes.
+        """
         parts = [
             site_jacobian(self.model, state, name)[: 3 if len(target) == 3 else 6]
             for name, target in self.sites.items()
         ]
         if self.axes:
-            dofs, coordinate = self.model.topology.dofs, joint_motion(self.model, state).coordinate
+            dofs = self.model.topology.dofs
             # The rate of a ball is an angular velocity, its coordinate a rotation vector.
             rates = jax.jacfwd(partial(add_joint_coordinates, self.model, coordinate))(
                 jnp.zeros_like(coordinate)
@@ -72,15 +87,16 @@ class PoseTargets:
             parts.append(rows.at[:, columns].set(rates))
         return jnp.concatenate(parts) * jnp.array(self.free)
 
-    def room(self, state: State) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
+    def room(
+        self, coordinate: Float[Array, " na"]
+    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
         """Return how far each velocity's coordinate can move down (≤ 0) and up (≥ 0) to its limits
-        [m, rad]."""
+        [m, rad], given the coordinates of all axes."""
         dofs, linkage = self.model.topology.dofs, self.model.topology.linkage
-        low = jnp.full(len(self.free), -jnp.inf, state.position.dtype)
+        low = jnp.full(len(self.free), -jnp.inf, coordinate.dtype)
         high = -low
         if not len(linkage.axes):
             return low, high
-        coordinate = joint_motion(self.model, state).coordinate
 
         def places(limited: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             axes = np.intersect1d(limited[limited < len(linkage.axes)], dofs.axes)
@@ -94,12 +110,12 @@ class PoseTargets:
         high = high.at[columns].set(jnp.maximum(forth, 0.0))
         return low, high
 
-    def ball_excess(self, state: State) -> Float[Array, ""]:
-        """Return the largest angle by which a ball joint is beyond its limit [rad], at least 0."""
+    def ball_excess(self, coordinate: Float[Array, " na"]) -> Float[Array, ""]:
+        """Return the largest angle by which a ball joint is beyond its limit [rad], at least 0,
+        given the coordinates of all axes."""
         first = self.model.topology.linkage.balls
         if not len(first):
-            return jnp.zeros((), state.position.dtype)
-        coordinate = joint_motion(self.model, state).coordinate
+            return jnp.zeros((), coordinate.dtype)
         angle = safe.norm(coordinate[first[:, None] + np.arange(3)])
         return jnp.max(angle - self.model.axes.upper[first], initial=0.0)
 
@@ -111,8 +127,9 @@ class PoseTargets:
             damping: penalty on the length of the step, relative to the largest diagonal entry of
                 its matrix; None: no penalty, and the shortest of the steps that do.
         """
-        error, jacobian = self.errors(state), self.jacobian(state)
-        low, high = self.room(state)
+        coordinate = self.coordinates(state)
+        error, jacobian = self.errors(state, coordinate), self.jacobian(state, coordinate)
+        low, high = self.room(coordinate)
         step = _least_squares(jacobian, error, damping)
         for _ in range(PASSES):
             across = (step < low) | (step > high)
