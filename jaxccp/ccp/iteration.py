@@ -118,10 +118,9 @@ def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -
     """
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
     n_lam = problem.delassus.apply(lam)
-    finite = jnp.all(jnp.isfinite(n_lam)) & jnp.all(jnp.isfinite(problem.r))
     # Comparisons with a bound that is not a number are false: no iterate would show it.
-    for bound in (problem.cones.lo, problem.cones.hi):
-        finite &= ~jnp.any(jnp.isnan(bound))
+    numbers = ~(jnp.isnan(problem.cones.lo) | jnp.isnan(problem.cones.hi))
+    finite = jnp.all(jnp.isfinite(n_lam) & jnp.isfinite(problem.r)) & jnp.all(numbers)
     # A guess from other contacts can be worse than zero; the right fraction of it is not.
     curvature, slope = lam @ n_lam, problem.r @ lam
     share = jnp.clip(safe.divide(-slope, curvature), 0.0, 1.0)
