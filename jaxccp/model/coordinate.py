@@ -45,12 +45,15 @@ class Coordinate:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not np.isfinite(self.rest):
-            raise ValueError(f"{name}: rest must be finite, not {self.rest!r}")
         for field in FORCES:
-            value = np.asarray(getattr(self, field))
-            if field != "rest" and not (np.isfinite(value) & (value >= 0)).all():
-                raise ValueError(f"{name}: {field} must be finite and ≥ 0, not {value!s}")
+            given = getattr(self, field)
+            value = np.asarray(given)
+            if value.dtype.kind in "OSU" or (value.ndim and field != "damping_polynomial"):
+                remedy = REMEDIES.get(field, "")
+                raise ValueError(f"{name}: {field} must be one number, not {given!r}{remedy}")
+            least, condition = (-np.inf, "finite") if field == "rest" else (0, "finite and ≥ 0")
+            if not (np.isfinite(value) & (value >= least)).all():
+                raise ValueError(f"{name}: {field} must be {condition}, not {value!s}")
         for field in ("stribeck_velocity", "damping_power"):
             if getattr(self, field) == 0:
                 raise ValueError(f"{name}: {field} must be positive, not 0")
@@ -66,5 +69,11 @@ class Coordinate:
 
 FORCES = tuple(field.name for field in fields(Coordinate) if field.name != "limits")
 """The fields of :class:`Coordinate` other than ``limits``."""
+REMEDIES = {
+    "damping": "; damping_polynomial takes the further coefficients of damping that grows with the "
+    "rate, and three hinges have damping of their own about each axis",
+    "stiffness": "; a ball takes the stiffness about each axis as stiffnesses",
+}
+"""What to give instead of several numbers, by field."""
 COMPLIANT = ("stiffness", "damping", "armature", "power_damping")
 """The fields that give a coordinate a compliant row; ``damping_polynomial`` does so too."""
