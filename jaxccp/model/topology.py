@@ -61,6 +61,9 @@ class Topology(ByContent):
     """Capacity for contacts in a step; None: for all candidates of all pairs."""
     linkage: Linkage
     """Joints, tendons and actuators."""
+    axisymmetric: np.ndarray
+    """Mask of the bodies on one joint, a hinge, whose mass was symmetric about its axis when the
+    model was built [nb]."""
     smooth: SmoothTopology | None = None
     """The pairs of shapes with penalty forces between them, if any."""
     dense: int = DENSE
@@ -91,7 +94,8 @@ class Topology(ByContent):
         linkage = self.linkage
         ball = np.array(linkage.motions, str) == "ball"
         tree = (np.zeros(0, int), np.zeros(0, bool)) if self.block_diagonal_mass else linkage.tree
-        return dofs(linkage.bodies, linkage.owner, ball, tree, self.free & ~self.standalone)
+        free = self.free & ~self.standalone
+        return dofs(linkage.bodies, linkage.owner, ball, tree, free, self.axisymmetric)
 
     @cached_table
     def unjointed(self) -> np.ndarray:

@@ -20,6 +20,7 @@ from jaxccp.scene.flexible_builder import FlexibleBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.joint_builder import JointBuilder
 from jaxccp.scene.loop_closure import with_joint_positions
+from jaxccp.scene.symmetry import axisymmetric
 from jaxccp.scene.tables.body_tables import body_table, initial_state
 from jaxccp.scene.tables.joint_tables import joint_tables
 from jaxccp.scene.tables.shape_tables import pair_groups, shape_table, table_rows
@@ -134,6 +135,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             self.impact_times,
             max_contacts,
             linkage,
+            axisymmetric(self._joints, self._bodies),
             smooth_topology(
                 *pairs,
                 smooth,

@@ -15,7 +15,8 @@ SMALL_ANGLE = 0.5
 reduced.
 
 In larger steps these terms are inaccurate, and energy might grow without bound; without them it
-shrinks.
+shrinks. A rotor that a hinge turns about its axis of symmetry does not count: its mass stays where
+it is.
 """
 
 
@@ -30,8 +31,8 @@ def momentum_rate(
     """Return the rate of jointed bodies' momenta at constant velocities, M J̇ v and the gyroscopic
     torque [N, N m].
 
-    It is reduced if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step. It is
-    zero for a body without joints, which is in no tree: its rotation is torque-free.
+    It is reduced if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step, rotors
+    left out (:attr:`Dofs.swept <jaxccp.model.kinematics.dofs.Dofs.swept>`). It is zero for a body without joints, which is in no tree: its rotation is torque-free.
 
     Args:
         screws: the degrees of freedom.
@@ -129,12 +130,13 @@ def small_angle_weight(
 ) -> Float[Array, " nt"]:
     """Return the weight of each tree's velocity-product terms, in (0, 1].
 
-    It is less than 1 if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step.
+    It is less than 1 if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step and
+    moves its mass by that.
 
     Args:
         dofs: degrees of freedom, with the bodies of each tree.
         spin: angular velocities of the bodies [rad/s].
         h: length of the step [s].
     """
-    square = jnp.where(jnp.asarray(dofs.trees), jnp.sum(spin * spin, axis=1), 0.0)
+    square = jnp.where(jnp.asarray(dofs.swept), jnp.sum(spin * spin, axis=1), 0.0)
     return SMALL_ANGLE**2 / jnp.maximum(h * h * jnp.max(square, axis=1), SMALL_ANGLE**2)

@@ -41,6 +41,9 @@ class Dofs(ByContent):
     forwards: np.ndarray
     """Mask of the joints whose child is their second body [nj]; True for joints that close loops.
     """
+    swept: np.ndarray
+    """Mask of the bodies of each tree whose mass goes elsewhere as they turn: all but those that a
+    hinge turns about their axis of symmetry [nt nb]."""
 
     @property
     def count(self) -> int:
@@ -129,6 +132,7 @@ def dofs(
     ball: np.ndarray,
     tree: tuple[np.ndarray, np.ndarray],
     free: np.ndarray,
+    axisymmetric: np.ndarray,
 ) -> Dofs:
     """Return the degrees of freedom of a mechanism.
 
@@ -139,6 +143,8 @@ def dofs(
         tree: the tree joints, ordered from the root outwards, and whether the child of each is its
             second body, as :func:`jaxccp.model.kinematics.spanning_tree.spanning_tree` gives them.
         free: mask of the bodies that move [nb].
+        axisymmetric: mask of the bodies on one joint, a hinge, whose mass is symmetric about its
+            axis [nb].
     """
     order, forwards = tree
     all_forwards = np.ones(len(bodies), bool)
@@ -186,7 +192,8 @@ def dofs(
     trees = np.concatenate([floating, hanging])
     floats = np.arange(len(trees)) < len(floating)
     before = _before(bodies, owner, all_forwards, ball, roots, axes, supports)
-    return Dofs(roots, axes, supports, before, trees, floats, carries, table, all_forwards)
+    swept = trees & ~(axisymmetric & placed)
+    return Dofs(roots, axes, supports, before, trees, floats, carries, table, all_forwards, swept)
 
 
 def _before(
