@@ -126,24 +126,26 @@ class Layout(ByContent):
         return np.where(inside, tile, number), row % width, np.where(inside, across, 0)
 
 
-def node_indices(what: str, nodes: Iterable[int] | np.ndarray, count: int) -> np.ndarray:
+def node_indices(what: str, nodes: int | Iterable[int] | np.ndarray, count: int) -> np.ndarray:
     """Return the indices of chosen nodes as an array.
 
     Args:
         what: beginning of error messages.
-        nodes: their indices, or a mask of all nodes.
+        nodes: index of one node, indices, or a mask of all nodes.
         count: number of nodes.
 
     Raises:
-        ValueError: a node does not exist, an index is no whole number, or a mask has another
-            length.
+        ValueError: a node does not exist, an index is no whole number, indices are nested, or a
+            mask has another length.
     """
-    chosen = np.asarray(nodes if isinstance(nodes, np.ndarray) else list(nodes))
+    if isinstance(nodes, Iterable) and not isinstance(nodes, np.ndarray | str):
+        nodes = list(nodes)
+    chosen = np.atleast_1d(np.asarray(nodes))
     if chosen.dtype == bool:
         if chosen.shape != (count,):
             raise ValueError(f"{what}: a mask must have {count} entries, not shape {chosen.shape}")
         return np.flatnonzero(chosen)
-    if chosen.size and not np.issubdtype(chosen.dtype, np.integer):
+    if chosen.size and (chosen.ndim > 1 or not np.issubdtype(chosen.dtype, np.integer)):
         raise ValueError(f"{what}: nodes must be whole numbers, or a mask, not {chosen.tolist()}")
     outside = chosen[(chosen < 0) | (chosen >= count)]
     if len(outside):

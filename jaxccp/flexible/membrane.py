@@ -98,7 +98,7 @@ def membrane(
     poisson: float,
     thickness: float,
     damping: float = 0.0,
-    fixed: Iterable[int] | np.ndarray = (),
+    fixed: int | Iterable[int] | np.ndarray = (),
     what: str = "membrane",
 ) -> NodalFamily:
     """Return a sheet that is unstrained at the given positions of its nodes; its frames are the
@@ -112,7 +112,7 @@ def membrane(
         poisson: Poisson's ratio, above −1 and below 1.
         thickness: thickness of the sheet [m].
         damping: α of Kelvin and Voigt's law [s]: the stress is C (ε + α ε̇).
-        fixed: indices or mask of the nodes that never move.
+        fixed: index, indices or mask of the nodes that never move.
         what: beginning of error messages.
 
     Raises:

@@ -24,7 +24,7 @@ def point_layout(
     what: str,
     points: Float[np.ndarray, "n 3"],
     rows: np.ndarray,
-    fixed: Iterable[int] | np.ndarray,
+    fixed: int | Iterable[int] | np.ndarray,
     skin: np.ndarray,
 ) -> Layout:
     """Return the layout of a body whose nodes are all frames.
@@ -33,7 +33,7 @@ def point_layout(
         what: beginning of error messages.
         points: positions of the nodes [m].
         rows: nodes of each element.
-        fixed: indices or mask of the nodes that never move.
+        fixed: index, indices or mask of the nodes that never move.
         skin: frames of the patches by which the body is drawn.
 
     Raises:

@@ -74,7 +74,7 @@ def spring_net(
     mass: Float[np.ndarray, " n"],
     stiffness: float,
     damping: float = 0.0,
-    fixed: Iterable[int] | np.ndarray = (),
+    fixed: int | Iterable[int] | np.ndarray = (),
     what: str = "springs",
 ) -> NodalFamily:
     """Return point masses connected by springs that are relaxed at the given positions; its frames
@@ -86,7 +86,7 @@ def spring_net(
         mass: mass of each node [kg].
         stiffness: stiffness of each spring [N/m].
         damping: coefficient of the dashpot parallel to each spring [N s/m].
-        fixed: indices or mask of the nodes that never move.
+        fixed: index, indices or mask of the nodes that never move.
         what: beginning of error messages.
 
     Raises:

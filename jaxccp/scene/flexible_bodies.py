@@ -1,6 +1,6 @@
 """Cables, beams and shells of finite elements, with checks of the user's numbers."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 import jax
@@ -29,8 +29,8 @@ def cable(
     young: float,
     density: float,
     damping: float,
-    clamped: Collection[int] | np.ndarray,
-    pinned: Collection[int] | np.ndarray,
+    clamped: int | Collection[int] | np.ndarray,
+    pinned: int | Collection[int] | np.ndarray,
     between: int,
 ) -> NodalFamily:
     """Make a round cable.
@@ -42,8 +42,8 @@ def cable(
         young: Young's modulus [Pa].
         density: density [kg/m³].
         damping: α of Kelvin and Voigt's law [s].
-        clamped: indices or mask of the nodes whose position and direction are fixed.
-        pinned: indices or mask of the nodes whose position is fixed.
+        clamped: index, indices or mask of the nodes whose position and direction are fixed.
+        pinned: index, indices or mask of the nodes whose position is fixed.
         between: number of points between neighbouring nodes.
 
     Raises:
@@ -85,7 +85,7 @@ def solid(
     name: str,
     element: str,
     size: Sequence[float] | np.ndarray,
-    counts: Sequence[int],
+    counts: int | Sequence[int],
     material: tuple[float, float, float, float],
     clamped: Collection[str],
     pinned: Collection[str],
@@ -102,8 +102,8 @@ def solid(
         size: length, width and thickness [m].
         counts: number of elements along x, and along y for a shell.
         material: Young's modulus [Pa], Poisson's ratio, density [kg/m³] and damping [s].
-        clamped: faces whose nodes are fixed with all their gradients.
-        pinned: faces whose nodes are fixed in position only.
+        clamped: name or names of the faces whose nodes are fixed with all their gradients.
+        pinned: name or names of the faces whose nodes are fixed in position only.
         pose: position [m] and quaternion of the body's frame, world.
         curve: map to the unstrained shape, or None.
         between: number of points between neighbouring nodes of a shell.
@@ -123,27 +123,23 @@ def solid(
             f"{what}: Poisson's ratio must be above −1 and below 0.5, not {poisson!r}; rubber has "
             "0.49 or so"
         )
-    if len(counts) != (1 if kind == "beam" else 2):
-        raise ValueError(f"{what}: elements must be two numbers, along x and along y")
-    for number in counts:
-        if int(number) != number or number < 1:
-            raise ValueError(f"{what}: there must be 1 element or more, not {number!r}")
-    faces = FACES[: 2 * len(counts)]
-    for face in (*clamped, *pinned):
-        if face not in faces:
-            raise ValueError(f"{what}: {unknown(face, faces)}")
+    numbers = _element_counts(what, kind, counts)
+    clamped, pinned = (
+        _face_names(f"{what}: {label}", faces, FACES[: 2 * len(numbers)])
+        for label, faces in (("clamped", clamped), ("pinned", pinned))
+    )
     _check_between(what, between)
     position = finite_vector(f"{what}: position [m]", pose[0], 3)
     orientation = unit_quaternion(f"{what}: quaternion", pose[1])
-    nx, ny = int(counts[0]), int(counts[-1]) if len(counts) > 1 else 1
+    nx, ny = (*numbers, 1)[:2]
     family, volumes = _compute_solid(
         (young, poisson, density, damping),
         sides,
         (position, orientation),
         shape=shape,
         counts=(nx, ny, 1),
-        clamped=tuple(clamped),
-        pinned=tuple(pinned),
+        clamped=clamped,
+        pinned=pinned,
         curve=curve,
     )
     _check_volumes(what, np.asarray(volumes))
@@ -185,6 +181,27 @@ def _compute_solid(
         curve=curve or (lambda point: point),
     )
     return family, jnp.min(continuum_elements(family).volumes(), axis=1)
+
+
+def _element_counts(what: str, kind: str, counts: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the number of elements along x, and along y for a shell."""
+    shape, meaning = ((), "one number") if kind == "beam" else ((2,), "two numbers, along x and y")
+    numbers = np.asarray(counts)
+    if numbers.shape != shape or numbers.dtype.kind not in "iuf":
+        raise ValueError(f"{what}: elements must be {meaning}, not {counts!r}")
+    for number in np.atleast_1d(numbers).tolist():
+        if number % 1 != 0 or number < 1:
+            raise ValueError(f"{what}: there must be 1 element or more, not {number!r}")
+    return tuple(np.atleast_1d(numbers).astype(int).tolist())
+
+
+def _face_names(what: str, names: Collection[str], faces: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of chosen faces; a string is a single name."""
+    chosen = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else names
+    for name in chosen:
+        if name not in faces:
+            raise ValueError(f"{what}: {unknown(name, faces)}")
+    return tuple(chosen)
 
 
 def _check_between(what: str, between: int) -> None:

@@ -32,8 +32,8 @@ class FlexibleBuilder(BodyBuilder):
         young: float,
         density: float,
         damping: float = 0.0,
-        clamped: Collection[int] | np.ndarray = (),
-        pinned: Collection[int] | np.ndarray = (),
+        clamped: int | Collection[int] | np.ndarray = (),
+        pinned: int | Collection[int] | np.ndarray = (),
         between: int = 0,
         name: str | None = None,
     ) -> list[int]:
@@ -49,8 +49,8 @@ class FlexibleBuilder(BodyBuilder):
             young: Young's modulus [Pa].
             density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s]: the stress is E (ε + α ε̇).
-            clamped: indices or mask of the nodes with fixed position and direction.
-            pinned: indices or mask of the nodes with fixed position.
+            clamped: index, indices or mask of the nodes with fixed position and direction.
+            pinned: index, indices or mask of the nodes with fixed position.
             between: number of points between neighbouring nodes that are bodies too; they follow
                 all nodes.
             name: unique name; None: ``cable<i>``. The bodies are ``name.0``, ``name.1``, …
@@ -88,8 +88,8 @@ class FlexibleBuilder(BodyBuilder):
             poisson: Poisson's ratio.
             density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s].
-            clamped: ends whose nodes are fixed with all their gradients: ``"x0"``, ``"x1"``.
-            pinned: ends whose nodes are fixed in position only.
+            clamped: end or ends whose nodes are fixed with all their gradients: ``"x0"``, ``"x1"``.
+            pinned: end or ends whose nodes are fixed in position only.
             position: position of the beam's frame, world [m].
             quaternion: orientation of the beam's frame, (w, x, y, z).
             curve: map from points of the straight beam to their unstrained positions in the beam's
@@ -100,7 +100,7 @@ class FlexibleBuilder(BodyBuilder):
         label = name or f"beam{len(self._families)}"
         pose = position, quaternion
         material = young, poisson, density, damping
-        numbers = size, [elements], material, clamped, pinned, pose, curve
+        numbers = size, elements, material, clamped, pinned, pose, curve
         return self._add_computed(
             lambda: flexible_bodies.solid("beam", label, element, *numbers), label
         )
@@ -135,9 +135,9 @@ class FlexibleBuilder(BodyBuilder):
             poisson: Poisson's ratio.
             density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s].
-            clamped: edges whose nodes are held with all their gradients: ``"x0"``, ``"x1"``,
-                ``"y0"``, ``"y1"``.
-            pinned: edges whose nodes are fixed in position only.
+            clamped: edge or edges whose nodes are held with all their gradients: ``"x0"``,
+                ``"x1"``, ``"y0"``, ``"y1"``.
+            pinned: edge or edges whose nodes are fixed in position only.
             position: position of the shell's frame, world [m].
             quaternion: orientation of the shell's frame, (w, x, y, z).
             curve: map from points of the flat shell to their unstrained positions in the shell's
@@ -169,7 +169,7 @@ class FlexibleBuilder(BodyBuilder):
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         velocity: Sequence[float] | np.ndarray = ORIGIN,
         angular_velocity: Sequence[float] | np.ndarray = ORIGIN,
-        fixed: Iterable[int] | np.ndarray = (),
+        fixed: int | Iterable[int] | np.ndarray = (),
         radius: float | None = None,
         material: Material | None = None,
         edges: bool = False,
@@ -198,7 +198,7 @@ class FlexibleBuilder(BodyBuilder):
             quaternion: orientation of the solid's frame, (w, x, y, z).
             velocity: velocity of the frame's origin, world [m/s].
             angular_velocity: angular velocity of all nodes about it, world axes [rad/s].
-            fixed: indices or mask of the fixed nodes.
+            fixed: index, indices or mask of the fixed nodes.
             radius: radius of the spheres [m]; None: a hundredth of the surface's shortest edge.
             material: material of the surface; None: the default material.
             edges: whether the middles of the surface's edges are bodies too; they follow the nodes.

@@ -21,7 +21,7 @@ def place_soft_solid(
     law: str,
     pose: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
     twist: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
-    fixed_nodes: Iterable[int] | np.ndarray,
+    fixed_nodes: int | Iterable[int] | np.ndarray,
 ) -> SoftSolid:
     """Make a soft solid at a pose, with the velocities of a rigid body.
 
@@ -32,7 +32,7 @@ def place_soft_solid(
         law: one of :data:`jaxccp.flexible.solids.laws.LAWS`.
         pose: position [m] and quaternion of the solid's frame, world.
         twist: velocity of the frame's origin [m/s] and angular velocity [rad/s], world.
-        fixed_nodes: indices or mask of the fixed nodes.
+        fixed_nodes: index, indices or mask of the fixed nodes.
     """
     origin = finite_vector(f"{what}: position [m]", pose[0], 3)
     orientation = unit_quaternion(f"{what}: quaternion", pose[1])

@@ -91,6 +91,10 @@ def test_an_element_that_is_inside_out_is_reported():
         ({"nodes": [(0, 0, 0), (1, 0, 0), (0, 0, 0)]}, "elements 0 and 1 turn back at node 1"),
         ({"pinned": [3]}, "cable 'rope': pinned: there is no node 3, but 3, from 0"),
         ({"clamped": [0.5]}, r"clamped: nodes must be whole numbers, or a mask, not \[0.5\]"),
+        ({"clamped": "0"}, r"clamped: nodes must be whole numbers, or a mask, not \['0'\]"),
+        ({"pinned": None}, r"pinned: nodes must be whole numbers, or a mask, not \[None\]"),
+        ({"pinned": [[0, 1]]}, r"pinned: nodes must be whole numbers, or a mask, not \[\[0, 1\]\]"),
+        ({"clamped": True}, r"clamped: a mask must have 3 entries, not shape \(1,\)"),
         ({"clamped": [True]}, r"clamped: a mask must have 3 entries, not shape \(1,\)"),
         ({"clamped": (0, 1, 2)}, "family 'rope': nothing in it can move"),
     ],
@@ -107,8 +111,13 @@ def test_a_cable_that_cannot_be_is_refused(changes, message):
         ({"young": -1.0}, "shell 'wing': Young's modulus"),
         ({"poisson": 0.5}, "shell 'wing': Poisson's ratio must be above −1 and below 0.5, not 0.5"),
         ({"elements": (0, 1)}, "shell 'wing': there must be 1 element or more, not 0"),
-        ({"elements": (2,)}, "shell 'wing': elements must be two numbers"),
-        ({"clamped": ["left"]}, "shell 'wing': 'left' is not one of x0"),
+        ({"elements": (2,)}, r"shell 'wing': elements must be two numbers.*, not \(2,\)"),
+        ({"elements": 4}, "shell 'wing': elements must be two numbers, along x and y, not 4"),
+        ({"elements": (2, 1.5)}, "shell 'wing': there must be 1 element or more, not 1.5"),
+        ({"elements": "21"}, "shell 'wing': elements must be two numbers, .* not '21'"),
+        ({"clamped": ["left"]}, "shell 'wing': clamped: 'left' is not one of x0"),
+        ({"clamped": "left"}, "shell 'wing': clamped: 'left' is not one of x0"),
+        ({"pinned": 0}, "shell 'wing': pinned: 0 is not one of x0"),
         ({"element": "shell_3432"}, "element 'shell_3432' is not one of .*; did you mean"),
         (
             {"curve": lambda point: point * jnp.array([1.0, -1.0, 1.0])},
@@ -120,3 +129,40 @@ def test_a_shell_that_cannot_be_is_refused(changes, message):
     arguments = {"size": (1.0, 0.1, 0.01), "elements": (2, 1), **SOLID, **changes}
     with pytest.raises(ValueError, match=message):
         ModelBuilder().add_shell(**arguments, name="wing")
+
+
+@pytest.mark.parametrize("elements", [(2,), (2, 1), "2", None])
+def test_elements_of_a_beam_are_one_number(elements):
+    arguments: dict[str, Any] = {"size": (1.0, 0.1, 0.01), "elements": elements, **SOLID}
+    with pytest.raises(ValueError, match="beam 'arm': elements must be one number, not "):
+        ModelBuilder().add_beam(**arguments, name="arm")
+
+
+def fixed_nodes(builder: ModelBuilder) -> set[int]:
+    """Return the frames with a fixed position."""
+    layout = family(builder).layout
+    return {*np.flatnonzero(layout.fixed[layout.frames].all(axis=1)).tolist()}
+
+
+@pytest.mark.parametrize("held", ["clamped", "pinned"])
+def test_one_name_or_index_holds_one_end(held):
+    """A face's name is not read as the names of its letters, and an index is a node."""
+    builder, arguments = ModelBuilder(), {**SOLID, held: "x1", "element": "beam_3243"}
+    nodes = builder.add_beam((0.3, 0.02, 0.01), 1, **arguments)
+    assert fixed_nodes(builder) == {len(nodes) - 1}
+    for node in (2, np.int64(2), np.array(2)):
+        builder, arguments = ModelBuilder(), {**CABLE, held: node}
+        builder.add_cable(**arguments)
+        assert fixed_nodes(builder) == {2}
+
+
+def test_one_name_holds_one_edge():
+    """The edge y0 of 2 × 1 elements with nodes at their corners holds the three nodes with y =
+    0."""
+    builder = ModelBuilder()
+    builder.add_shell((1.0, 0.1, 0.01), (2, 1), **SOLID, clamped="y0", element="shell_3423")
+    made = family(builder)
+    assert len(made.layout.frames) == 6
+    at = np.asarray(made.position)[made.layout.frames]
+    assert fixed_nodes(builder) == {*np.flatnonzero(at[:, 1] == 0).tolist()}
+    assert len(fixed_nodes(builder)) == 3

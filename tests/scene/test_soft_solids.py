@@ -73,6 +73,14 @@ def test_nodes_chosen_by_place_are_fixed():
     np.testing.assert_array_equal(state.velocity[np.array(frames), 2], expected)
 
 
+def test_an_index_fixes_one_node():
+    builder = ModelBuilder()
+    frames = builder.add_soft_solid(*MESH, **NUMBERS, velocity=(0, 0, -1), fixed=0)
+    _, state = builder.build()
+    speed = np.asarray(state.velocity)[np.array(frames), 2]
+    np.testing.assert_array_equal(speed, [0.0] + [-1.0] * 25)
+
+
 def test_a_solid_of_fixed_nodes_is_refused():
     with pytest.raises(ValueError, match="family 'jelly': nothing in it can move"):
         ModelBuilder().add_soft_solid(*MESH, **NUMBERS, fixed=range(len(MESH[0])), name="jelly")

@@ -48,7 +48,7 @@ def soft_solid(
     damping: float = 0.0,
     law: str = "neo-hookean",
     velocity: Sequence[float] | np.ndarray = ORIGIN,
-    fixed: Iterable[int] | np.ndarray = (),
+    fixed: int | Iterable[int] | np.ndarray = (),
     what: str = "soft solid",
 ) -> SoftSolid:
     """Return a solid of linear tetrahedra that is unstrained at the given positions of its points.
@@ -65,7 +65,7 @@ def soft_solid(
             rate of the elastic one.
         law: name of one of :data:`jaxccp.flexible.solids.laws.LAWS`.
         velocity: velocity of all nodes [3], or of each [n 3], world [m/s].
-        fixed: indices or mask of the nodes that never move.
+        fixed: index, indices or mask of the nodes that never move.
         what: beginning of error messages.
 
     Raises:
