@@ -1,5 +1,6 @@
 """The convex polyhedron, as the hull of points."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,9 +16,9 @@ from jaxccp.model.shapes.mesh_file import read_points
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-_COPLANAR = 1e-6
-"""Two triangles belong to one face if the sine of the angle between them, and their distance
-relative to the extent of the points, are below this."""
+_COPLANAR = 1e-5
+"""A triangle belongs to a neighbour's face if its corners are within this of the face's plane,
+relative to the extent of the points: more than the rounding of coordinates in float32."""
 _FLAT = 1e-4
 """Smallest thickness of a hull, relative to its extent."""
 
@@ -78,7 +79,7 @@ class ConvexMesh(ByContent):
         used = np.unique(np.concatenate(faces))
         vertices = points[used]
         renumbered = tuple(np.searchsorted(used, face).astype(np.int32) for face in faces)
-        volume, centre, inertia = _mass_properties(vertices, renumbered)
+        volume, centre, inertia = _mass_properties(points[hull.simplices])
         for name, value in (
             ("vertices", vertices),
             ("faces", renumbered),
@@ -126,51 +127,73 @@ def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.
         hull: the hull of these points.
         extent: diagonal of the points' bounding box [m].
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
     from scipy.spatial import ConvexHull
 
-    normals, offsets = hull.equations[:, :3], hull.equations[:, 3]
-    count = len(normals)
-    first, second = np.repeat(np.arange(count), 3), hull.neighbors.reshape(-1)
-    coplanar = np.abs(offsets[first] - offsets[second]) < _COPLANAR * extent
-    coplanar &= np.linalg.norm(normals[first] - normals[second], axis=1) < _COPLANAR
-    pairs = coo_array(
-        (coplanar[coplanar], (first[coplanar], second[coplanar])), shape=(count, count)
-    )
-    label = connected_components(pairs, directed=False)[1]
-    order = np.argsort(label, kind="stable")
+    normals, corners = hull.equations[:, :3], points[hull.simplices]
+    area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    outward = np.einsum("ti,ti->t", area, normals) > 0
+    oriented = np.where(outward[:, None], hull.simplices, hull.simplices[:, ::-1])
     faces: list[np.ndarray] = []
-    for triangles in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
-        k = triangles[0]
+    for k, triangles in _coplanar(corners, hull, _COPLANAR * extent):
         if len(triangles) == 1:
-            a, b, c = hull.simplices[k]
-            outward = np.cross(points[b] - points[a], points[c] - points[a]) @ normals[k] > 0
-            faces.append(np.array([a, b, c] if outward else [a, c, b]))
+            faces.append(oriented[k])
             continue
-        corners = np.unique(hull.simplices[triangles])
+        used = np.unique(hull.simplices[triangles])
         # Seen from outside: x and y of a right-handed frame whose z is the outward normal.
-        x = points[corners[1]] - points[corners[0]]
+        x = corners[k, 1] - corners[k, 0]
         x = x - (x @ normals[k]) * normals[k]
         plane = np.stack([x, np.cross(normals[k], x)], axis=1) / np.linalg.norm(x)
-        faces.append(corners[ConvexHull(points[corners] @ plane).vertices])
+        faces.append(used[ConvexHull(points[used] @ plane).vertices])
     return faces
 
 
-def _mass_properties(
-    vertices: np.ndarray, faces: tuple[np.ndarray, ...]
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return volume [m³], centre [m] and inertia per mass about it [m²], by tetrahedra on a point
-    inside.
+def _coplanar(
+    corners: np.ndarray, hull: "ConvexHull", tolerance: float
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the triangles of each face of a hull, as the largest one and all of them.
+
+    The largest triangle has the plane that rounding of the corners turns least, and one plane for
+    all triangles keeps a finely divided round side from becoming one face.
+
+    Args:
+        corners: corners of the triangles [t 3 3] [m].
+        hull: the hull.
+        tolerance: largest distance of a corner from the plane of its face [m].
+    """
+    normals, offsets, neighbours = hull.equations[:, :3], hull.equations[:, 3], hull.neighbors
+
+    def near(triangles: np.ndarray, k: np.ndarray) -> np.ndarray:
+        height = np.einsum("...ci,...i->...c", corners[triangles], normals[k])
+        return (np.abs(height + offsets[k, None]) < tolerance).all(axis=-1)
+
+    joined: np.ndarray = near(neighbours, np.arange(len(normals))[:, None])
+    alone = ~np.any(joined, axis=1)
+    sides = corners[:, 1:] - corners[:, :1]
+    area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    free = np.ones(len(normals), bool)
+    for k in np.argsort(-area, kind="stable"):
+        if not free[k]:
+            continue
+        found, border = [np.array([k])], np.array([k])
+        free[k] = False
+        while len(border) and not alone[k]:
+            around = np.unique(neighbours[border])
+            around = around[free[around]]
+            border = around[near(around, np.array([k]))]
+            free[border] = False
+            found.append(border)
+        yield k, np.concatenate(found)
+
+
+def _mass_properties(corners: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return volume [m³], centre [m] and inertia per mass about it [m²] of the solid within
+    triangles with these corners [t 3 3], by tetrahedra on a point inside.
 
     ∫ x xᵀ over a tetrahedron with corners 0, a, b, c is V/20 (Σ p pᵀ + s sᵀ), s = a + b + c.
     """
-    inside = vertices.mean(axis=0)
-    triangles = np.concatenate(
-        [[(face[0], face[i], face[i + 1]) for i in range(1, len(face) - 1)] for face in faces]
-    )
-    corners = vertices[triangles] - inside
-    volumes = np.linalg.det(corners) / 6
+    inside = corners.mean(axis=(0, 1))
+    corners = corners - inside
+    volumes = np.abs(np.linalg.det(corners)) / 6
     volume = volumes.sum()
     total = corners.sum(axis=1)
     centre = volumes @ total / (4 * volume)
