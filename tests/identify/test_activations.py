@@ -3,15 +3,18 @@
 from dataclasses import replace
 from pathlib import Path
 
-import mujoco
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxccp
-from jaxccp.identify import recording
+from jaxccp.identify import Parameter, Problem, Simulate, recording
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.recordings.activations import activations_along, controls_between
 from jaxccp.identify.recordings.recording import Recording
+
+mujoco = pytest.importorskip("mujoco")
 
 XML = """<mujoco><option timestep="5e-4" integrator="implicitfast"/><worldbody>
 <body name="link"><joint name="s" axis="0 1 0" damping=".1" armature="0.01"/>
@@ -102,3 +105,40 @@ def test_activations_follow_calibrated_and_missing_controls(mechanism) -> None:
     control = controls_between(subject, log)
     late = np.asarray(activations_along(calibrated, time, control, time[152]))[-1]
     np.testing.assert_allclose(late, exact, rtol=1e-4)
+
+
+def test_segments_start_with_the_activations_of_their_time(mechanism) -> None:
+    """With the true parameters, simulations that start within the recording err no more than one
+    from its beginning, where all activations are 0."""
+    time, positions, controls, _ = mujoco_motion(2.0)
+    log = recorded(time, positions, controls)
+    subject = subject_of(mechanism, [log])
+    plan = Simulate(segment=0.5, h=2.5e-3, start="measured").plan(subject, [log])
+
+    @jax.jit
+    @jax.vmap
+    def compared(segment):
+        return plan.curves(subject, segment, jnp.zeros(0))[1:]
+
+    segments = plan.batch.take(np.arange(len(plan.batch)))
+    measured, shown, present = map(np.asarray, compared(segments))
+    error = np.where(present, shown - measured, 0.0)
+    assert len(error) == 4
+    # Without them, errors of the later segments are up to 0.4 rad. The first one's are of its rate.
+    assert np.abs(error[1:]).max() < 0.015
+    assert np.abs(error[0]).max() < 0.03
+
+
+def test_a_time_constant_is_identified(mechanism) -> None:
+    """Segments tell the time constant of an actuator's filter, on which the activations at their
+    starts depend, too; an integrator has none."""
+    time, positions, controls, _ = mujoco_motion(2.0)
+    log = recorded(time, positions, controls)
+    parameter = Parameter('activations["slow"].time_constant', initial=0.03, lower=0.005, upper=0.2)
+    problem = Problem(
+        mechanism, [log], [parameter], Simulate(segment=0.4, h=1e-3, start="measured")
+    )
+    fit = problem.fit()
+    np.testing.assert_allclose(fit.values, [0.05], rtol=0.03)
+    with pytest.raises(ValueError, match="integrator"):
+        Problem(mechanism, [log], ['activations["sum"].time_constant'], Simulate(segment=0.4))

@@ -69,13 +69,15 @@ class Leaf:
 def row_names(subject: Subject) -> dict[str, tuple[str, ...] | None]:
     """Return the names of the rows of each table, by root; None for roots without rows."""
     topology = subject.model.topology
-    linkage = topology.linkage
+    linkage, activations = topology.linkage, subject.model.activations
+    active = () if activations is None else activations.actuators
     return {
         "bodies": topology.bodies,
         "shapes": topology.shape_names,
         "joints": linkage.joints,
         "axes": (*linkage.axes, *linkage.routing.tendons),
         "actuators": linkage.actuators,
+        "activations": tuple(linkage.actuators[i] for i in active),
         "sites": subject.model.sites.names,
         "channels": subject.channels.names,
         "contact": None,
@@ -107,6 +109,8 @@ def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()
         )
     holder = subject if root in ("channels", "time_scale") else subject.model
     table = getattr(holder, root)
+    if table is None:
+        raise ValueError(f"{path}: the model has no {root}")
     if is_dataclass(table):
         names = [
             field.name

@@ -6,7 +6,7 @@ from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.subject import Subject
 from jaxccp.model.structure import with_structure
 
-TABLES = ("axes", "actuators", "shapes")
+TABLES = ("axes", "actuators", "activations", "shapes")
 """Tables of the model in which a number may need a row of the problem to have an effect."""
 
 

@@ -30,6 +30,7 @@ PLAIN = {
     "shapes.rolling": "m",
     "joints.anchor": "m",
     "axes.point": "m",
+    "activations.time_constant": "s",
     "sites.position": "m",
     "contact.margin": "m",
     "contact.recovery_speed": "m/s",

@@ -1,5 +1,8 @@
 """Activations of actuators along recorded controls."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -7,6 +10,12 @@ from jaxtyping import Array, Float
 
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.subject import Subject
+from jaxccp.model.actuators.dynamics import DYNAMICS
+
+MEMORY = 10.0
+"""Time after which the past does not matter to a filter, relative to its time constant."""
+History = tuple[Float[Array, "*n ma"], Float[Array, "*n w"], Float[Array, "*n w nm"]]
+"""Activations some time before the start of a segment, and times [s] and controls from then on."""
 
 
 def controls_between(subject: Subject, recording: Recording) -> Float[np.ndarray, "s nm"]:
@@ -37,8 +46,8 @@ def controls_between(subject: Subject, recording: Recording) -> Float[np.ndarray
 
 def activations_along(
     subject: Subject,
-    time: Float[Array, " s"],
-    control: Float[Array, "s nm"],
+    time: Float[Array | np.ndarray, " s"],
+    control: Float[Array | np.ndarray, "s nm"],
     until: Float[Array, ""] | float,
 ) -> Float[Array, "s+1 ma"]:
     """Return the activations at each sample of recorded controls, and in the last row those at the
@@ -75,3 +84,58 @@ def activations_along(
 
     end, along = lax.scan(advance, jnp.asarray(initial, command.dtype), (command, spans))
     return jnp.concatenate([along, end[None]])
+
+
+def controls_before(
+    subject: Subject, recordings: Sequence[Recording], starts: Sequence[tuple[int, float]]
+) -> History:
+    """Return the recorded controls that determine the activations at the start of each segment.
+
+    They begin so early that a filter forgets what was before, although its time constant may
+    change; until there, activations are those of the subject.
+
+    Args:
+        subject: model with activations.
+        recordings: recordings of its controls.
+        starts: recording of each segment, and the time at which it starts [s].
+    """
+    activations, channels = subject.model.activations, subject.channels
+    assert activations is not None
+    filters = [DYNAMICS[kind].has_time_constant for kind in activations.dynamics]
+    memory = MEMORY * np.max(np.asarray(activations.time_constant), where=filters, initial=0.0)
+    bounds = [
+        ends
+        for name, ends in zip(channels.names, channels.delay_bounds, strict=True)
+        if name.startswith("control")
+    ]
+    early, late = np.min(bounds, initial=0.0), np.max(bounds, initial=0.0)
+    along, windows = [], []
+    for recording in recordings:
+        time, control = recording.time - recording.time[0], controls_between(subject, recording)
+        along.append(np.asarray(activations_along(subject, time, control, time[-1])))
+        windows.append((time, control))
+    parts = []
+    for number, start in starts:
+        time, control = windows[number]
+        when = start - recordings[number].time[0]
+        first = max(0, np.searchsorted(time, when - late - memory, side="right") - 1)
+        inside = slice(first, np.searchsorted(time, when - early, side="right") + 1)
+        parts.append((along[number][first], time[inside] - when, control[inside]))
+    size = max(len(time) for _, time, _ in parts)
+    times = [np.pad(time, (0, size - len(time)), "edge") for _, time, _ in parts]
+    controls = [np.pad(u, ((0, size - len(u)), (0, 0)), "edge") for _, _, u in parts]
+    stacked = ([initial for initial, _, _ in parts], times, controls)
+    initial, time, control = (jnp.asarray(np.stack(part)) for part in stacked)
+    return initial, time, control
+
+
+def activations_at_start(subject: Subject, history: History) -> Float[Array, " ma"]:
+    """Return the activations at the start of a segment.
+
+    Args:
+        subject: model with activations, and the calibration of the channels.
+        history: one of :func:`controls_before`, without a leading axis.
+    """
+    initial, time, control = history
+    state = replace(subject.state, activation=initial)
+    return activations_along(replace(subject, state=state), time, control, 0.0)[-1]

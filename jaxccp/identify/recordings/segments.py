@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.identify.recordings.activations import History
 from jaxccp.identify.recordings.recording import Channel, Recording
 
 
@@ -29,6 +30,8 @@ class Segments:
     """Inverse standard deviation of each compared value; 0 for a missing one."""
     next_start: tuple[Float[Array, "n nq"], Float[Array, "n nv"], Float[Array, "n nv"]]
     """The same at the start of the recording's next segment."""
+    history: History | None = None
+    """Recorded controls before the start, if activations of the model depend on them."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify.inverse_dynamics.drives import largest_inertia, with_drives, with_frames
+from jaxccp.identify.recordings.activations import activations_at_start, controls_before
 from jaxccp.identify.recordings.calibrated_start import CalibratedStart
 from jaxccp.identify.recordings.channel_values import channel_values, errors, features
 from jaxccp.identify.recordings.recording import Recording
@@ -63,7 +64,9 @@ class SimulationPlan:
         self._centring = Centring.of(self.driven(subject), settings.step)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
         self._given, self._nominal = subject, self.driven(self.subject)
-        self._rows, self._room = self._segment_starts(), 0
+        self._rows, self._room, self._history = self._segment_starts(), 0, None
+        if subject.model.activations is not None and roles.controls:
+            self._history = controls_before(subject, recordings, self._rows)
         self.batch = self._cut()
 
     @property
@@ -121,6 +124,8 @@ class SimulationPlan:
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
         begin = layout.state(model, subject.state, qpos, qvel)
+        if segment.history is not None:
+            begin = replace(begin, activation=activations_at_start(subject, segment.history))
         targets = {name: self._target(name) for name in self.roles.inputs}
         inputs = self._table.acting(subject, segment.inputs, targets)
         # Of the first carry only the state depends on parameters. To find its joint coordinates in
@@ -262,7 +267,7 @@ class SimulationPlan:
         segments = jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
         following = [parts[i + 1] if joins[i] else parts[i] for i in range(len(parts))]
         next_start = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(s.start for s in following))
-        segments = replace(segments, next_start=next_start)
+        segments = replace(segments, next_start=next_start, history=self._history)
         deviation = np.zeros((len(rows), 0))
         if self.unknowns:
             share = self.settings.start_rate_deviation
