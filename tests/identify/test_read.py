@@ -192,6 +192,38 @@ def test_columns_of_runs_and_times(tmp_path: Path):
     assert "not read: gains" in read(note)[0].notes
 
 
+def test_settings_take_both_spellings_of_a_channel(tmp_path: Path):
+    """Channels that are left out, scaled or noisy are named as ``kind.name`` or
+    ``kind["name"]``, whichever the file has, and a pattern that matches none is refused."""
+    for spelling in ("{}.{}", '{}["{}"]'):
+        arrays = {
+            spelling.format(kind, name): Q[:, 0]
+            for kind in ("position", "torque")
+            for name in ("z", "arm_1")
+        }
+        path = save(tmp_path / "log.npz", time=TIME, **arrays)
+        for z, arms in (("torque.z", "torque.arm_*"), ('torque["z"]', 'torque["arm_*"]')):
+            (log,) = read(path, leave_out=[z])
+            assert set(log.index) == {
+                'position["z"]',
+                'position["arm_1"]',
+                'torque["arm_1"]',
+            }
+            (log,) = read(path, leave_out=[arms, z])
+            assert {channel.kind for channel in log.channels} == {"position"}
+        (log,) = read(path, leave_out=["torque"])
+        assert {channel.kind for channel in log.channels} == {"position"}
+        for name in ("position.z", 'position["z"]'):
+            (log,) = read(path, scale={name: 2.0}, noise={name: 0.1})
+            np.testing.assert_array_equal(log['position["z"]'].values[:, 0], 2.0 * Q[:, 0])
+            np.testing.assert_array_equal(log['position["arm_1"]'].values[:, 0], Q[:, 0])
+            assert log['position["z"]'].noise == 0.1 and log['torque["z"]'].noise is None
+    with pytest.raises(InputError, match=r"leave_out: no file has 'torque\.y'.*'torque\.z'"):
+        read(path, leave_out=["torque.y"])
+    with pytest.raises(InputError, match=r"scale: no file has 'position\.y'.*'position\.z'"):
+        read(path, scale={"position.y": 2.0})
+
+
 def test_files_of_one_name_are_told_apart(tmp_path: Path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

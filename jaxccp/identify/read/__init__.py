@@ -1,7 +1,7 @@
 """Recordings from files; a new format is one file here, and one line in :data:`FORMATS`."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
@@ -9,8 +9,9 @@ from pathlib import Path
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.check import check_names
 from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, tosses, trajectory
+from jaxccp.identify.read.channel_name import matches
 from jaxccp.identify.read.reading import TIME, Meaning, Reading, Table
-from jaxccp.identify.read.table_recordings import recordings_of
+from jaxccp.identify.read.table_recordings import channel_names, recordings_of
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
@@ -57,19 +58,21 @@ def read(
         mechanism: the recorded mechanism; needed for motions, tosses and commanded positions.
         joints: names of the model's axes in the order of arrays of all joints, if the file has no
             names or others.
-        noise: standard deviation of samples by kind, or by channel such as ``position["elbow"]``.
+        noise: standard deviation of samples by kind, or by channel such as ``position["elbow"]``
+            (or ``position.elbow``).
         columns: meaning of columns, by the file's name of a column or of an array of all joints: a
             channel (``position["elbow"]``), a kind (``motion``), several of them, ``time``, ``run``
             (a change begins another recording), or None to leave the column out.
         scale: factors on columns, channels or kinds: ``{"position": numpy.pi / 180}``; of poses,
             factors on positions, not on quaternions.
-        leave_out: patterns of channels that are not read: ``torque["arm_*"]``.
+        leave_out: patterns of channels, or kinds, that are not read: ``torque["arm_*"]``.
         lever: length that makes errors of orientation those of position [m].
         topic: topic to read from a ROS bag that has joint states in several topics.
 
     Raises:
-        InputError: no file is found, a file cannot be read, or a channel belongs to something that
-            the mechanism does not have.
+        InputError: no file is found, a file cannot be read, a channel belongs to something that
+            the mechanism does not have, or no file has what ``noise``, ``scale`` or ``leave_out``
+            name.
     """
     reading = Reading(
         mechanism,
@@ -81,11 +84,12 @@ def read(
         lever,
         topic,
     )
-    out, columns_read = [], set()
+    out, columns_read, channels = [], set(), set()
     for path in _files(paths):
         tables = _format(path).read(path, reading)
         for table in tables:
             columns_read |= {*table.names, *((TIME,) if table.roles else ())}
+            channels |= channel_names(table, reading)
         recordings = [recording for table in tables for recording in recordings_of(table, reading)]
         if mechanism is not None:
             try:
@@ -94,11 +98,9 @@ def read(
                 mend = "say what the columns are by columns=, or their joints by joints="
                 raise InputError(path, str(error), mend) from None
         out += recordings
-    names = {
-        name for one in out for channel in one.channels for name in (channel.name, channel.kind)
-    }
-    _check_used(reading.noise, "noise", names)
-    _check_used(reading.scale, "scale", names | columns_read)
+    _check_used(reading.noise, "noise", channels)
+    _check_used(reading.scale, "scale", channels | columns_read)
+    _check_used(reading.leave_out, "leave_out", channels)
     return _with_unique_names(out)
 
 
@@ -129,10 +131,10 @@ def _format(path: Path) -> Format:
     raise InputError(path, "has no format that is known", f"those are {', '.join(FORMATS)}")
 
 
-def _check_used(levels: Mapping[str, float], what: str, names: set[str]) -> None:
-    """Raise InputError if a noise level or a factor is given for something that no file has."""
-    for name in levels:
-        if name not in names:
+def _check_used(settings: Iterable[str], what: str, names: set[str]) -> None:
+    """Raise InputError if a setting names or matches something that no file has."""
+    for name in settings:
+        if name not in names and not (what == "leave_out" and matches(names, name)):
             mend = f"there are {', '.join(sorted(names))}{suggestion(name, names)}"
             raise InputError(what, f"no file has {name!r}", mend)
 

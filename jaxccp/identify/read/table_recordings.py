@@ -6,11 +6,27 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.read.channel_name import channel_name, matches
+from jaxccp.identify.read.channel_name import channel_name, matches, names_of
 from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table
 from jaxccp.identify.recordings.recording import KINDS, Recording, recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
+
+
+def channel_names(table: Table, reading: Reading) -> set[str]:
+    """Return all names of the channels in a table, with those that are left out.
+
+    Args:
+        table: the columns of a file.
+        reading: meaning of columns whose names do not tell it.
+
+    Raises:
+        InputError: the meaning of a column is no channel.
+    """
+    channels = [
+        channel for column in table.columns for channel in _channels(column, reading, table.path)
+    ]
+    return {name for kind, target, _ in channels for name in names_of(kind, target)}
 
 
 def recordings_of(table: Table, reading: Reading) -> list[Recording]:
@@ -38,15 +54,15 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
         if not channels and column.name not in reading.columns:
             unread.append(column.group or column.name)
         for kind, target, component in channels:
-            label = f'{kind}["{target}"]'
-            if any(matches(label, pattern) for pattern in reading.leave_out):
+            label, *_ = names = names_of(kind, target)
+            if any(matches(names, pattern) for pattern in reading.leave_out):
                 continue
             parts = signals.setdefault(kind, {}).setdefault(target, {})
             if component in parts:
                 raise InputError(
                     table.path, f"two columns are {label}", "leave one out by columns=", column.name
                 )
-            parts[component] = _scaled(reading, (kind, label, component), column)
+            parts[component] = _scaled(reading, (kind, target, component), column)
     if not signals:
         raise InputError(
             table.path,
@@ -104,12 +120,13 @@ def _scaled(reading: Reading, channel: tuple[str, str, int | None], column: Colu
 
     Args:
         reading: settings with the factors.
-        channel: kind, name and component of the channel that the column is.
+        channel: kind, target and component of the channel that the column is.
         column: the column.
     """
-    kind, label, component = channel
+    kind, target, component = channel
     values, scale = np.array(column.values, float), reading.scale
-    name = next((n for n in (column.name, column.group, label, kind) if n and n in scale), None)
+    names = (column.name, column.group, *names_of(kind, target))
+    name = next((n for n in names if n and n in scale), None)
     if name is None:
         return values
     if kind == "pose" and component is None:
@@ -149,12 +166,11 @@ def _split(
         raise InputError(
             table.path, "rows at which runs begin do not rise from 0", "correct them", "start"
         )
-    names = {
-        name
-        for kind, targets in signals.items()
-        for name in (kind, *(f'{kind}["{target}"]' for target in targets))
-    }
-    noise = {name: level for name, level in reading.noise.items() if name in names}
+    labels: dict[str, str] = {}
+    for kind, targets in signals.items():
+        for label, spelling, _ in (names_of(kind, target) for target in targets):
+            labels |= {label: label, spelling: label, kind: kind}
+    noise = {labels[name]: level for name, level in reading.noise.items() if name in labels}
     out = []
     for number, (begin, end) in enumerate(zip(starts, ends, strict=True)):
         label = table.labels[number] if table.labels else str(number)
