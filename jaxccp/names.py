@@ -1,5 +1,6 @@
 """Names of bodies, joints, options, …: looked up, and compared where one is misspelt."""
 
+import operator
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -36,6 +37,7 @@ def index(label: str, what: str, names: Sequence[str], name: int | str) -> int:
         name: one of the names, or an index.
 
     Raises:
+        TypeError: it is neither a name nor a whole number.
         ValueError: there is no such name or index.
     """
     if isinstance(name, str):
@@ -45,9 +47,15 @@ def index(label: str, what: str, names: Sequence[str], name: int | str) -> int:
         raise ValueError(
             f"{label}: there is no {what} {name!r}; {existing}{suggestion(name, names)}"
         )
-    if not 0 <= name < len(names):
+    try:
+        place = operator.index(name)
+    except TypeError:
+        raise TypeError(
+            f"{label}: give the name or the index of the {what}, not {name!r}"
+        ) from None
+    if not 0 <= place < len(names):
         raise ValueError(f"{label}: there is no {what} {name}; add it first")
-    return int(name)
+    return place
 
 
 def unused(name: str, used: Collection[str]) -> str:

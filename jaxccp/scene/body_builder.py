@@ -7,9 +7,15 @@ import numpy as np
 
 from jaxccp.model.family import Family
 from jaxccp.model.material import Material
-from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
+from jaxccp.model.shapes import SHAPES, ConvexMesh, HeightField, Plane, Shape
 from jaxccp.names import fresh, index
-from jaxccp.scene.check import finite_vector, inertia_matrix, positive, unit_quaternion
+from jaxccp.scene.check import (
+    finite_vector,
+    inertia_matrix,
+    instance,
+    positive,
+    unit_quaternion,
+)
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tables.body_tables import BodySpec
@@ -66,6 +72,8 @@ class BodyBuilder(PairBuilder):
             material: material of its surface; None: the default material.
             pose: position, quaternion, velocities and name, as in :meth:`add_body`.
         """
+        check_shape("add_solid", shape)
+        check_material("add_solid", material)
         body = self.add_body(mass, shape.inertia(mass), **pose)
         offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
         self.add_shape(body, shape, offset, material=material, name=self._bodies[body].name)
@@ -98,9 +106,12 @@ class BodyBuilder(PairBuilder):
             name: unique name; None: ``family<i>``. The frames are ``name.0``, ``name.1``, …
 
         Raises:
+            TypeError: it is something else.
             ValueError: the family has no coordinates, as when all nodes are fixed.
         """
         label = name or f"family{len(self._families)}"
+        expected = "a Family, such as a body of jaxccp.flexible"
+        instance(f"family {label!r}: family", family, (Family,), expected)
         start = family.start().q
         if not len(start):
             raise ValueError(
@@ -160,10 +171,13 @@ class BodyBuilder(PairBuilder):
             name: unique name; None: ``shape<i>``.
 
         Raises:
+            TypeError: the shape or the material is something else, such as a number or a class.
             ValueError: the body does not exist, the name is taken, a number is not physical, or a
                 plane or height field is on a body that moves.
         """
         shape_name = name or f"shape{len(self._shapes)}"
+        check_shape(f"shape {shape_name!r}", shape)
+        check_material(f"shape {shape_name!r}", material)
         fresh("shape", shape_name, [spec.name for spec in self._shapes])
         body = index(f"shape {shape_name!r}", "body", self._body_names, body)
         carrier = self._bodies[body].name
@@ -180,9 +194,36 @@ class BodyBuilder(PairBuilder):
                 shape,
                 finite_vector(f"{label}: position [m]", position, 3),
                 unit_quaternion(f"{label}: quaternion", quaternion),
-                material or Material(),
+                Material() if material is None else material,
                 group,
                 mask,
             )
         )
         return len(self._shapes) - 1
+
+
+def check_shape(what: str, shape: Shape) -> None:
+    """Check that a shape is of a registered kind.
+
+    Args:
+        what: beginning of the error message.
+        shape: what should be a shape.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    instance(f"{what}: shape", shape, SHAPES.values(), "a shape, such as Sphere(0.1)")
+
+
+def check_material(what: str, material: Material | None) -> None:
+    """Check that a material is one, or None.
+
+    Args:
+        what: beginning of the error message.
+        material: what should be a material.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    expected = "a Material, such as Material(friction=0.3), or None"
+    instance(f"{what}: material", material, (Material, type(None)), expected)

@@ -15,7 +15,7 @@ from jaxccp.model.sites import Sites
 from jaxccp.model.smooth import SmoothLaws
 from jaxccp.model.state import State
 from jaxccp.model.topology import ImpactTimes, Topology
-from jaxccp.scene.check import finite_vector, nonnegative
+from jaxccp.scene.check import finite_vector, instance, nonnegative
 from jaxccp.scene.flexible_builder import FlexibleBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.joint_builder import JointBuilder
@@ -34,8 +34,8 @@ WORLD = 0
 class ModelBuilder(FlexibleBuilder, JointBuilder):
     """Collects bodies, shapes, joints, tendons and actuators, then builds a model of them.
 
-    Every method raises ``ValueError`` for unphysical arguments, with a message that names them and
-    a remedy.
+    Every method raises ``ValueError`` for unphysical arguments and ``TypeError`` for objects of
+    another kind, with a message that names them and a remedy.
     """
 
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
@@ -69,6 +69,10 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
     def __post_init__(self) -> None:
         if self.impact_times not in get_args(ImpactTimes):
             raise ValueError(f'impact_times must be "bounces" or "all", not {self.impact_times!r}')
+        rules = 'Combination(friction="max")'
+        instance("combination", self.combination, (Combination,), f"a Combination, such as {rules}")
+        laws = 'SmoothLaws(normal="hooke")'
+        instance("smooth_laws", self.smooth_laws, (SmoothLaws,), f"SmoothLaws, such as {laws}")
         self._add("world", False, 1.0, np.eye(3), ORIGIN, IDENTITY, ORIGIN, ORIGIN)
 
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
@@ -83,8 +87,8 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             The model, and the state in which the bodies are where they were added.
 
         Raises:
-            ValueError: the model has no body, ``max_contacts`` is less than 1, or the poses of the
-                bodies violate a joint or a tendon of given length.
+            ValueError: the model has no body, ``max_contacts`` is no whole number ≥ 1, or the poses
+                of the bodies violate a joint or a tendon of given length.
         """
         model, state = self.build_open(max_contacts)
         # Frames made from an anchor coincide by construction.
@@ -99,12 +103,16 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             max_contacts: see :meth:`build`.
 
         Raises:
-            ValueError: the model has no body, or ``max_contacts`` is less than 1.
+            ValueError: the model has no body, or ``max_contacts`` is no whole number ≥ 1.
         """
         if len(self._bodies) == 1:
             raise ValueError("the model has no body besides the world; add one with add_body")
-        if max_contacts is not None and max_contacts < 1:
-            raise ValueError(f"max_contacts must be at least 1, not {max_contacts}")
+        if max_contacts is not None and not (
+            isinstance(max_contacts, int | np.integer) and max_contacts >= 1
+        ):
+            raise ValueError(
+                f"max_contacts must be a whole number and at least 1, not {max_contacts!r}"
+            )
         family = np.array([body.family for body in self._bodies])
         free = np.array([body.free for body in self._bodies])
         movable = free | (family >= 0)

@@ -1,11 +1,30 @@
-"""Checks of physical quantities; their ``ValueError`` names the fault and a remedy."""
+"""Checks of arguments: physical quantities, whose ``ValueError`` names the fault and a remedy, and
+kinds of objects, whose ``TypeError`` does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 SYMMETRY_TOLERANCE = 1e-6
 UNIT_TOLERANCE = 1e-3
+
+
+def instance(what: str, value: Any, kinds: Iterable[type], expected: str) -> None:
+    """Check that ``value`` is an object of one of some classes.
+
+    Args:
+        what: name of the argument, for the message of the error.
+        value: the value given by the user.
+        kinds: the classes.
+        expected: what the user should give, with an example.
+
+    Raises:
+        TypeError: the value is something else, such as a number or the class itself.
+    """
+    if not isinstance(value, tuple(kinds)):
+        given = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        raise TypeError(f"{what} must be {expected}, not {given}")
 
 
 def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -> np.ndarray:
@@ -35,7 +54,7 @@ def positive(what: str, value: float) -> float:
     Raises:
         ValueError: the value is not.
     """
-    if not (np.isfinite(value) and value > 0):
+    if not (_is_number(value) and np.isfinite(value) and value > 0):
         raise ValueError(f"{what} must be positive and finite, not {value!r}")
     return float(value)
 
@@ -50,9 +69,13 @@ def nonnegative(what: str, value: float) -> float:
     Raises:
         ValueError: the value is not.
     """
-    if not (np.isfinite(value) and value >= 0):
+    if not (_is_number(value) and np.isfinite(value) and value >= 0):
         raise ValueError(f"{what} must be finite and not negative, not {value!r}")
     return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    return np.ndim(value) == 0 and np.asarray(value).dtype.kind not in "OSU"
 
 
 def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:

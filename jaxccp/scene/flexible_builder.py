@@ -10,7 +10,7 @@ from jaxccp.flexible.solids.mesh import boundary
 from jaxccp.model.family import Family
 from jaxccp.model.material import Material
 from jaxccp.scene import flexible_bodies
-from jaxccp.scene.body_builder import BodyBuilder
+from jaxccp.scene.body_builder import BodyBuilder, check_material
 from jaxccp.scene.flexible_bodies import Curve
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.soft_solids import node_sphere, place_soft_solid
@@ -206,6 +206,7 @@ class FlexibleBuilder(BodyBuilder):
         """
         label = name or f"solid{len(self._families)}"
         description = f"soft solid {label!r}"
+        check_material(description, material)
         with jax.ensure_compile_time_eval():
             solid = place_soft_solid(
                 description,

@@ -7,18 +7,21 @@ import numpy as np
 
 from jaxccp.model.actuators.activation import Range
 from jaxccp.model.actuators.actuator import Actuator
-from jaxccp.model.joints import Joint
+from jaxccp.model.joints import JOINTS, Joint
 from jaxccp.model.joints.joint import check, freedoms
 from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site
 from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.names import fresh, index
 from jaxccp.scene.actuator_limits import ActuatorSpec
-from jaxccp.scene.check import finite_vector, unit_quaternion
+from jaxccp.scene.check import finite_vector, instance, unit_quaternion
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, relative_frame
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tables.joint_tables import JointSpec, axis_motions, axis_names
 from jaxccp.scene.tables.tendon_tables import TendonSpec, checked_tendon
+
+EXAMPLES = "Revolute(…), Prismatic(…), Spherical() or Compound([…]) of several axes"
+"""Joints that a message names."""
 
 
 @dataclass
@@ -63,15 +66,17 @@ class JointBuilder(PairBuilder):
             closes_loop: whether the joint closes a loop even where nothing else connects the two
                 bodies: it is a constraint between them, as MJCF's ``connect`` and ``weld``, and a
                 free body keeps six coordinates.
-            axes: names of the joint's axes, three for a ball, unique among axes and tendons. Empty:
-                the joint's name if it has one axis, else ``name.0``, ``name.1``, …
+            axes: name or names of the joint's axes, three for a ball, unique among axes and
+                tendons. Empty: the joint's name if it has one axis, else ``name.0``, ``name.1``, …
 
         Raises:
+            TypeError: the joint is something else, such as an axis or a class.
             ValueError: a body does not exist or neither can move, a name is taken, or a number is
                 not physical.
         """
         label = name or f"joint{len(self._joints)}"
         what = f"joint {label!r}"
+        instance(f"{what}: joint", joint, JOINTS.values(), f"a joint, such as {EXAMPLES}")
         fresh("joint", label, [spec.name for spec in self._joints])
         first = index(what, "body", self._body_names, first)
         second = index(what, "body", self._body_names, second)
@@ -81,6 +86,7 @@ class JointBuilder(PairBuilder):
             raise ValueError(f"{what}: neither body can move; one of them must be free")
         check(what, joint)
         count = freedoms(joint)
+        axes = (axes,) if isinstance(axes, str) else axes
         if axes and len(axes) != count:
             raise ValueError(f"{what}: {len(axes)} names are given for {count} axes")
         used_names = [*axis_motions(self._joints), *(spec.name for spec in self._tendons)]
@@ -120,8 +126,14 @@ class JointBuilder(PairBuilder):
             tendon: a :class:`jaxccp.Coupling`, such as :func:`jaxccp.gear`, or a
                 :class:`jaxccp.TendonPath`.
             name: name, unique among tendons and axes; None: ``tendon<i>``.
+
+        Raises:
+            TypeError: the tendon is something else.
+            ValueError: an axis or a body does not exist, or the name is taken.
         """
         label = name or f"tendon{len(self._tendons)}"
+        expected = 'a Coupling, such as gear("follower", "leader", 2.0), or a TendonPath'
+        instance(f"tendon {label!r}: tendon", tendon, (Coupling, TendonPath), expected)
         axes = axis_motions(self._joints)
         fresh("tendon", label, [*axes, *(spec.name for spec in self._tendons)])
         checked = checked_tendon(f"tendon {label!r}", tendon, axes, self._body_names)
@@ -138,8 +150,14 @@ class JointBuilder(PairBuilder):
             axis: name of an axis (:meth:`add_joint`) or of a tendon; or an index that counts all
                 axes, then all tendons.
             name: unique name; None: ``actuator<i>``.
+
+        Raises:
+            TypeError: the actuator is something else.
+            ValueError: the axis does not exist, or the name is taken.
         """
         label = name or f"actuator{len(self._actuators)}"
+        expected = "an Actuator, such as motor() or position_servo(100.0)"
+        instance(f"actuator {label!r}: actuator", actuator, (Actuator,), expected)
         fresh("actuator", label, [spec.name for spec in self._actuators])
         names = [*axis_motions(self._joints), *(spec_.name for spec_ in self._tendons)]
         actuated = names[index(f"actuator {label!r}", "axis", names, axis)]

@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxccp.model.joints import Revolute
 from jaxccp.scene.builder import ModelBuilder
-from jaxccp.scene.check import positive
+from jaxccp.scene.check import instance, positive
 from jaxccp.scene.frames import ORIGIN
 
 
@@ -35,9 +35,13 @@ def add_shaft(
         mass: mass of the body [kg], which the bearings carry; the rotation does not depend on it.
 
     Raises:
+        TypeError: the hinge is something else.
         ValueError: the inertia is not positive.
     """
-    hinge = hinge or Revolute()
+    hinge = Revolute() if hinge is None else hinge
+    instance(
+        f"shaft {name!r}: hinge", hinge, (Revolute,), "a Revolute, such as Revolute((0, 0, 1))"
+    )
     moment = positive(f"shaft {name!r}: inertia [kg m²]", inertia)
     spin = rate * hinge.direction
     body = builder.add_body(mass, (moment,) * 3, position, angular_velocity=spin, name=name)

@@ -36,7 +36,7 @@ def test_an_axis_is_no_joint(axis: Any) -> None:
     builder = ModelBuilder()
     body = builder.add_body(1.0, (1, 1, 1))
     with pytest.raises(
-        ValueError, match=r"joint 'j': give a joint, such as Revolute\(…\), .* not "
+        TypeError, match=r"joint 'j': joint must be a joint, such as Revolute\(…\), .* not "
     ):
         builder.add_joint(axis, 0, body, name="j")
     with pytest.raises(ValueError, match=r"give a sequence of axes, Compound\(\["):

@@ -136,7 +136,7 @@ def test_two_bodies_of_one_name() -> None:
 def test_capacity_must_be_positive(capacity: int) -> None:
     builder = ModelBuilder()
     builder.add_solid(BALL, 1.0)
-    with pytest.raises(ValueError, match=f"max_contacts must be at least 1, not {capacity}"):
+    with pytest.raises(ValueError, match=f"max_contacts must .* at least 1, not {capacity}"):
         builder.build(max_contacts=capacity)
 
 

@@ -36,14 +36,9 @@ def check(label: str, joint: Joint) -> None:
         joint: the joint.
 
     Raises:
-        ValueError: something else in place of a joint, more than six degrees of freedom, axes that
-            depend on each other, or a ball with axes after it or with hinges.
+        ValueError: more than six degrees of freedom, axes that depend on each other, or a ball with
+            axes after it or with hinges.
     """
-    if not hasattr(joint, "axes"):
-        raise ValueError(
-            f"{label}: give a joint, such as Revolute(…), Prismatic(…), Spherical() or "
-            f"Compound([…]) of several axes, not {joint!r}"
-        )
     motions = [axis.motion for axis in joint.axes]
     if "ball" in motions and ("hinge" in motions or motions.index("ball") < len(motions) - 1):
         raise ValueError(f"{label}: only slides go with a ball, and before it, not {motions}")
