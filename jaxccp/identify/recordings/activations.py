@@ -88,19 +88,21 @@ def activations_along(
 
 def controls_before(
     subject: Subject, recordings: Sequence[Recording], starts: Sequence[tuple[int, float]]
-) -> History:
-    """Return the recorded controls that determine the activations at the start of each segment.
+) -> History | None:
+    """Return the recorded controls that determine the activations at the start of each segment;
+    None if the model has no activations.
 
     They begin so early that a filter forgets what was before, although its time constant may
     change; until there, activations are those of the subject.
 
     Args:
-        subject: model with activations.
+        subject: the model.
         recordings: recordings of its controls.
         starts: recording of each segment, and the time at which it starts [s].
     """
     activations, channels = subject.model.activations, subject.channels
-    assert activations is not None
+    if activations is None:
+        return None
     filters = [DYNAMICS[kind].has_time_constant for kind in activations.dynamics]
     memory = MEMORY * np.max(np.asarray(activations.time_constant), where=filters, initial=0.0)
     bounds = [

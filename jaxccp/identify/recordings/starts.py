@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 from scipy.spatial.transform import Rotation
 
 from jaxccp.identify.recordings.filters import filled_poses, smoothed
+from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import noise_of
 from jaxccp.identify.subject import Subject
@@ -85,7 +86,7 @@ class Guess:
         rest: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
     ) -> None:
         """Filter the positions, poses and rates of the recording; rates that were not recorded are
-        slopes.
+        slopes, and axes that were not recorded follow those that they are coupled to.
 
         Args:
             subject: the model.
@@ -125,7 +126,11 @@ class Guess:
             if channel.target in axes and np.isfinite(channel.values).any():
                 speed = places.single[1, axes[channel.target]]
                 self.qvel[:, speed] = smoothed(time, channel.values, cutoff)[0][:, 0]
-
+        followers = Followers.of(subject, [recording])
+        if followers.pairs:
+            self.qpos, self.qvel = map(np.array, followers.follow(subject, self.qpos, self.qvel))
+        for _, axis in followers.pairs:
+            self.known[places.single[1][places.single[2] == axis]] = True
         self.qacc = np.gradient(self.qvel, time, axis=0)
 
     def at(self, when: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from jaxccp.identify.inverse_dynamics.drives import largest_inertia, with_drives
 from jaxccp.identify.recordings.activations import activations_at_start, controls_before
 from jaxccp.identify.recordings.calibrated_start import CalibratedStart
 from jaxccp.identify.recordings.channel_values import channel_values, errors, features
+from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
 from jaxccp.identify.recordings.starts import Guess, displaced, displacement, start_deviation
@@ -50,9 +51,9 @@ class SimulationPlan:
         check_sensors(roles.watched, settings.sensors, subject)
         self.subject = subject
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
-        rest = qpos, qvel
         self._calibrated_start = CalibratedStart.of(subject, recordings)
-        self._starts = [Guess(subject, r, settings.cutoff, rest) for r in recordings]
+        self._starts = [Guess(subject, r, settings.cutoff, (qpos, qvel)) for r in recordings]
+        self._followers = Followers.of(subject, recordings)
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
         self.observations = self._observations()
         joined = settings.continuity is not None
@@ -64,9 +65,8 @@ class SimulationPlan:
         self._centring = Centring.of(self.driven(subject), settings.step)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
         self._given, self._nominal = subject, self.driven(self.subject)
-        self._rows, self._room, self._history = self._segment_starts(), 0, None
-        if subject.model.activations is not None and roles.controls:
-            self._history = controls_before(subject, recordings, self._rows)
+        self._rows, self._room = self._segment_starts(), 0
+        self._history = controls_before(subject, recordings, self._rows) if roles.controls else None
         self.batch = self._cut()
 
     @property
@@ -123,6 +123,7 @@ class SimulationPlan:
         qpos, qvel = self._calibrated_start.true_state(subject, *segment.start)
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
+        qpos, qvel = self._followers.follow(subject, qpos, qvel)
         begin = layout.state(model, subject.state, qpos, qvel)
         if segment.history is not None:
             begin = replace(begin, activation=activations_at_start(subject, segment.history))
