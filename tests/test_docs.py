@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -75,6 +76,21 @@ def test_named_files_and_names_exist(page: Path) -> None:
         # A module may be the adapter of a package that is not there for this Python.
         if not (ROOT / name.replace(".", "/")).with_suffix(".py").exists():
             resolve_name(name)
+
+
+def test_names_are_reached_by_import_jaxccp_alone() -> None:
+    """Names of the package and of its packages, such as `jaxccp.testing.check_gradients`, need no
+    other import; deeper modules are imported by their names."""
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    names = sorted(name for name in {*DOTTED.findall(text)} if name.count(".") <= 2)
+    assert len(names) > 50
+    code = (
+        "import functools, sys, jaxccp\n"
+        "for name in sys.argv[1:]: functools.reduce(getattr, name.split('.')[1:], jaxccp)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_readme_shows_the_example() -> None:
