@@ -49,6 +49,7 @@ class Arrays:
                 path, f"an npz file that is damaged or truncated ({error})", "write it again"
             ) from None
         self._archive = archive
+        self._read: set[str] = set()
 
     def __enter__(self) -> "Arrays":
         return self
@@ -83,6 +84,22 @@ class Arrays:
         if missing:
             names = ", ".join(missing)
             raise InputError(self.path, f"missing {names}", f"the layout needs {', '.join(fields)}")
+
+    def refuse_unread(self, what: str, *fields: str) -> None:
+        """Check that those of ``fields`` that the file has, and nobody has read, are zero.
+
+        Args:
+            what: name of what the file describes, for the message.
+            fields: names of arrays of numbers.
+
+        Raises:
+            InputError: one of them has numbers other than zero, which would be without effect.
+        """
+        for field in fields:
+            unread = field in self and field not in self._read
+            if unread and self._numbers(field, self.shape(field)).any():
+                problem = f"is not zero, but no row of this {what} uses it"
+                raise self.fault(field, problem, "leave it out, or store the rows it acts on")
 
     def text(self, field: str) -> str:
         """Return an array that holds a single string.
@@ -236,6 +253,7 @@ class Arrays:
 
     def _load(self, field: str) -> np.ndarray:
         self.require(field)
+        self._read.add(field)
         try:
             return self._archive[field]
         except Exception as error:  # as above

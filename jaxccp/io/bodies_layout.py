@@ -6,6 +6,7 @@
                       5 6 7 its spin about the normal and rolling about the tangents
     contact_row (c,)  row of each contact's normal   mu (c,)
     cohesion (c,)     optional [N·s]
+    friction          optional: "cone", "pyramid" or "octagon"; with modes 5 to 7 "cone"
     spinning, rolling (c,)   coefficients [m], needed with modes 5 to 7; all contacts have them
 
 A contact touches at most two bodies; a fixed body has no columns. Cohesion a moves the apex of
@@ -20,6 +21,7 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import BodyDelassus, Cones, Problem
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.io.arrays import Arrays
+from jaxccp.io.cone_type import read_cone_type
 from jaxccp.io.named import NamedProblem, make_named_problem
 from jaxccp.io.row_bodies import paired_rows
 
@@ -92,7 +94,8 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         jnp.asarray(lo, dtype),
         jnp.full(len(scalars), jnp.inf, dtype),
         jnp.asarray(mu, dtype),
-        rolling=coefficients,
+        read_cone_type(arrays),
+        coefficients,
     )
     problem = Problem(delassus, jnp.asarray(r - n_shift, dtype), cones)
     return make_named_problem(arrays, problem, r, order, shift, n_shift, unit)

@@ -2,6 +2,7 @@
 
     W_data, W_indices, W_indptr, W_shape   CSR of the symmetric W (3c × 3c) [1/kg]
     q (3c,) [m/s]   mu (c,)
+    friction        optional: "cone", "pyramid" or "octagon"
 
 An asymmetry within rounding is averaged out, so that the problem has an objective.
 """
@@ -13,6 +14,7 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import Band, BlockSparseDelassus, Cones, Problem
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.compressed_rows import read_csr
+from jaxccp.io.cone_type import read_cone_type
 from jaxccp.io.named import NamedProblem, make_named_problem
 
 
@@ -55,7 +57,8 @@ def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         contacts,
         Band.of(block_row, block_column, contacts),
     )
-    cones = Cones(jnp.zeros(0, dtype), jnp.zeros(0, dtype), jnp.asarray(mu, dtype))
+    none = jnp.zeros(0, dtype)
+    cones = Cones(none, none, jnp.asarray(mu, dtype), read_cone_type(arrays))
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
     zero = np.zeros(rows)
     return make_named_problem(arrays, problem, r, np.arange(rows), zero, zero, 1.0 + zero)

@@ -59,8 +59,13 @@ def make_named_problem(
         unit: factors that convert the problem's multipliers to the file's units, (n,).
 
     Raises:
-        InputError: the file's ``name`` cannot be the name of a file.
+        InputError: the file's ``name`` cannot be the name of a file, or its contacts have rolling
+            friction and no round cones.
     """
+    try:
+        _ = problem.cones.section
+    except ValueError as error:
+        raise arrays.fault("friction", str(error), 'leave it out, or store "cone"') from None
     scalars = problem.cones.lo.shape[0]
     blocks = [
         np.abs(r[:scalars]),

@@ -20,6 +20,9 @@ LAYOUTS = {
 }
 """Functions that read a layout, by the value of the file's array ``layout``."""
 
+COEFFICIENTS = ("E", "lo", "hi", "cohesion", "spinning", "rolling")
+"""Arrays that change the solution, but that not every layout has."""
+
 
 def read_problem(path: str | Path, dtype: DTypeLike | None = None) -> NamedProblem:
     """Read a contact problem from an npz file.
@@ -29,11 +32,14 @@ def read_problem(path: str | Path, dtype: DTypeLike | None = None) -> NamedProbl
         dtype: dtype of the problem's arrays; None: JAX's default float.
 
     Raises:
-        InputError: the file is missing, damaged, incomplete or describes no such problem.
+        InputError: the file is missing, damaged, incomplete or describes no such problem, or an
+            array of another layout would be without effect.
     """
     with Arrays(path) as arrays:
         layout = arrays.text("layout")
         if layout not in LAYOUTS:
             names = " or ".join(map(repr, LAYOUTS))
             raise arrays.fault("layout", f"{layout!r} is unknown", f"use {names}")
-        return LAYOUTS[layout](arrays, jnp.zeros((), dtype).dtype)
+        problem = LAYOUTS[layout](arrays, jnp.zeros((), dtype).dtype)
+        arrays.refuse_unread(f"{layout!r} problem", *COEFFICIENTS)
+        return problem

@@ -5,7 +5,7 @@
     f (6 nb,) [N s], [N m s]   E (n,) [m/(s·N·s)]   b (n,) [m/s]
     lo, hi (s,)     bounds of the scalar rows [N s], ±inf where there are none
     mu (c,)         of the contacts, whose rows follow: normal, tangent, tangent
-    friction        optional: "cone", "pyramid" or "octagon"
+    friction        optional: "cone", "pyramid" or "octagon"; with rolling "cone"
     rolling (c, 2)  optional: coefficients of spinning and rolling friction, in units of length of
                     the angular rows; contacts then have six rows: spin, rolling, rolling come last
 
@@ -18,9 +18,9 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus, Delassus, Problem
-from jaxccp.ccp.cones import SECTIONS, ConeType
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.compressed_rows import read_csr
+from jaxccp.io.cone_type import read_cone_type
 from jaxccp.io.named import NamedProblem, make_named_problem
 from jaxccp.io.row_bodies import paired_rows
 
@@ -42,7 +42,6 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     width = 3 if rolling is None else 6
     n = s + width * c
     compliance, b = arrays.not_negative("E", n), arrays.floats("b", n)
-    friction = friction_of(arrays)
     f = arrays.floats("f", None)
     if len(f) % 6:
         raise arrays.fault("f", f"has {len(f)} numbers", "store six per body")
@@ -78,25 +77,11 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         delassus = CoupledDelassus(paired, jnp.asarray(factor, dtype))
     bounds = jnp.asarray(lo, dtype), jnp.asarray(hi, dtype)
     coefficients = None if rolling is None else jnp.asarray(rolling, dtype)
-    cones = Cones(*bounds, jnp.asarray(mu, dtype), friction, coefficients)
+    cones = Cones(*bounds, jnp.asarray(mu, dtype), read_cone_type(arrays), coefficients)
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
     return make_named_problem(
         arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n), np.ones(n)
     )
-
-
-def friction_of(arrays: Arrays) -> ConeType:
-    """Return the shape of the friction cones in a file; "cone" if it does not name one.
-
-    Raises:
-        InputError: no cone has that name.
-    """
-    name = arrays.text("friction") if "friction" in arrays else "cone"
-    for section in SECTIONS:
-        if name == section:
-            return section
-    names = ", ".join(map(repr, SECTIONS))
-    raise arrays.fault("friction", f"{name!r} is unknown", f"use one of {names}")
 
 
 def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:

@@ -15,8 +15,9 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import Cones, Problem, WhitenedDelassus
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.compressed_rows import read_csr
+from jaxccp.io.cone_type import read_cone_type
 from jaxccp.io.named import NamedProblem, make_named_problem
-from jaxccp.io.system_layout import friction_of, lower_factor
+from jaxccp.io.system_layout import lower_factor
 
 
 def read_velocities(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
@@ -40,7 +41,7 @@ def read_velocities(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     r = b + whitened @ np.linalg.solve(factor, f)
     coefficients = None if rolling is None else jnp.asarray(rolling, dtype)
     bounds = jnp.asarray(lo, dtype), jnp.asarray(hi, dtype)
-    cones = Cones(*bounds, jnp.asarray(mu, dtype), friction_of(arrays), coefficients)
+    cones = Cones(*bounds, jnp.asarray(mu, dtype), read_cone_type(arrays), coefficients)
     delassus = WhitenedDelassus(jnp.asarray(whitened, dtype), jnp.asarray(compliance, dtype))
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
     return make_named_problem(

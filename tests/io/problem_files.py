@@ -66,6 +66,41 @@ def bodies(cohesion: float = 0.0, seed: int = 0) -> tuple[Fields, np.ndarray, np
     return fields, n, r
 
 
+def sliding(layout: str) -> Fields:
+    """Return the fields of a file of a unit mass that slides between the tangents of a contact.
+
+    Args:
+        layout: "delassus", "bodies" or "velocities".
+    """
+    fields = {"layout": layout, "mu": np.array([0.5])}
+    r, zeros, none = np.array([-1.0, 2.0, 2.0]), np.zeros(3), np.zeros(0)
+    if layout == "delassus":
+        return fields | {"q": r} | csr("W", np.eye(3))
+    if layout == "bodies":
+        fields |= {"Minv_blocks": np.eye(6)[None], "E": zeros, "r": r}
+        fields |= {"mode": np.array([2, 3, 4]), "contact_row": np.array([0])}
+        return fields | csr("D", np.eye(6)[:3])
+    fields |= {"f": r, "b": zeros, "E": zeros, "lo": none, "hi": none}
+    return fields | csr("H", np.eye(3)) | csr("J", np.eye(3))
+
+
+def rolling(layout: str) -> Fields:
+    """Return the fields of a file of a unit body that slides, spins and rolls on one contact.
+
+    Args:
+        layout: "bodies", "system" or "velocities".
+    """
+    fields = {"layout": layout, "mu": np.array([0.5]), "E": np.zeros(6)}
+    r, none = np.array([-1.0, 2.0, 0.0, 0.3, 0.2, 0.1]), np.zeros(0)
+    if layout == "bodies":
+        fields |= {"Minv_blocks": np.eye(6)[None], "r": r, "mode": np.arange(2, 8)}
+        fields |= {"contact_row": np.array([0]), "spinning": np.array([0.01])}
+        return fields | {"rolling": np.array([0.02])} | csr("D", np.eye(6))
+    fields |= {"f": r, "b": np.zeros(6), "lo": none, "hi": none}
+    fields |= {"rolling": np.array([[0.01, 0.02]])}
+    return fields | csr("H", np.eye(6)) | csr("J", np.eye(6))
+
+
 def write(path: Path, fields: Fields) -> Path:
     np.savez(path, allow_pickle=False, **fields)
     return path

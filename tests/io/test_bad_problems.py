@@ -29,6 +29,12 @@ DELASSUS = {
     "float indices": ({"W_indptr": np.zeros(13)}, "W_indptr: .* store integers"),
     "row starts": ({"W_indptr": np.zeros(13, int)}, "W_indptr: does not rise"),
     "name with a folder": ({"name": "../up"}, "name: .* cannot name a file"),
+    "unknown friction": ({"friction": "disc"}, "friction: 'disc' is unknown; use one of 'cone'"),
+    "cohesion": ({"cohesion": np.full(4, 0.1)}, "cohesion: is not zero, but no row of this 'dela"),
+    "bounds": ({"lo": np.zeros(4), "hi": np.full(4, np.inf)}, "hi: is not zero, but no row"),
+    "compliance": ({"E": np.full(12, 1e-3)}, "E: is not zero, but no row"),
+    "rolling": ({"rolling": np.array([[0, 0.1]] * 4)}, "rolling: is not zero, but no row"),
+    "rolling as text": ({"rolling": "little"}, "rolling: .* store real numbers"),
 }
 BODIES = {
     "missing arrays": ({"E": None, "mode": None}, "missing E, mode"),
@@ -49,6 +55,9 @@ BODIES = {
         {"Minv_blocks": -np.tile(np.eye(6), (3, 1, 1))},
         "Minv_blocks: body 0 .* negative",
     ),
+    "unknown friction": ({"friction": "disc"}, "friction: 'disc' is unknown; use one of 'cone'"),
+    "spinning without rows": ({"spinning": np.full(3, 0.1)}, "spinning: is not zero, but no row"),
+    "bounds": ({"lo": np.full(2, -np.inf)}, "lo: is not zero, but no row of this 'bodies'"),
     "three bodies": (files.csr("D", np.ones((11, 18))), "D_data: row 4 .* more than two bodies"),
 }
 
@@ -69,6 +78,24 @@ def test_bad_field(tmp_path: Path, layout: str, changes: dict[str, Any], message
     path = files.write(tmp_path / "bad.npz", changed(fields, changes))
     with pytest.raises(InputError, match=rf"bad\.npz: (?:{message})"):
         read_problem(path)
+
+
+@pytest.mark.parametrize("layout", ["bodies", "system", "velocities"])
+@pytest.mark.parametrize("friction", ["pyramid", "octagon"])
+def test_rolling_friction_under_a_pyramid(tmp_path: Path, layout: str, friction: str) -> None:
+    path = files.write(tmp_path / "bad.npz", files.rolling(layout) | {"friction": friction})
+    with pytest.raises(InputError, match=rf"bad\.npz: friction: .* round cones, not '{friction}'"):
+        read_problem(path)
+
+
+@pytest.mark.parametrize("layout", ["delassus", "bodies"])
+def test_zeros_of_other_layouts_are_read(tmp_path: Path, layout: str) -> None:
+    """Arrays that a layout has no rows for are accepted where they are zero."""
+    fields = files.delassus()[0] if layout == "delassus" else files.bodies()[0]
+    contacts = len(fields["mu"])
+    zeros = {name: np.zeros(contacts) for name in ("spinning", "rolling", "lo", "hi")}
+    path = files.write(tmp_path / "fine.npz", fields | zeros)
+    np.testing.assert_allclose(read_problem(path).problem.cones.mu, fields["mu"], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ FAULTS: dict[str, tuple[dict, str]] = {
     "lower": ({"lo": np.array([0.0, 3.0])}, "lo: 1 of 2 numbers are above hi, first at"),
     "nan": ({"hi": np.array([0.0, np.nan])}, "hi: 1 of 2 numbers are NaN or -inf, first at"),
     "friction": ({"friction": np.array("square")}, "friction: 'square' is unknown; use one of"),
+    "cohesion": ({"cohesion": np.ones(3)}, "cohesion: is not zero, but no row of this 'system'"),
     "bodies": ({"f": np.zeros(12)}, "J_shape: is .* need"),
 }
 
