@@ -81,6 +81,17 @@ def not_negative(value: float) -> float:
     return value
 
 
+def below_one(value: float) -> float:
+    """Check, as an option callback, that a number is ≥ 0 and < 1.
+
+    Raises:
+        typer.BadParameter: the number is not.
+    """
+    if not 0 <= value < 1:
+        raise typer.BadParameter(f"{value} is not a number ≥ 0 and < 1")
+    return value
+
+
 def positive(value: float) -> float:
     """Check, as an option callback, that a number is finite and > 0.
 

@@ -102,16 +102,43 @@ def test_friction(tmp_path: Path, solver: str, friction: str) -> None:
     np.testing.assert_allclose(np.load(tmp_path / "out" / "slide.npz")["lam"], expected, atol=1e-11)
 
 
-def test_friction_is_that_of_the_file_unless_named(tmp_path: Path) -> None:
-    none = np.zeros(0)
-    fields = {"layout": "velocities", "f": np.array([-1.0, 2.0, 2.0]), "b": np.zeros(3)}
-    fields |= {"E": np.zeros(3), "mu": np.array([0.5]), "lo": none, "hi": none}
-    fields |= files.csr("H", np.eye(3)) | files.csr("J", np.eye(3)) | {"friction": "pyramid"}
-    path = files.write(tmp_path / "slide.npz", fields)
+@pytest.mark.parametrize("layout", ["delassus", "bodies", "velocities"])
+def test_friction_is_that_of_the_file_unless_named(tmp_path: Path, layout: str) -> None:
+    fields = files.sliding(layout) | {"friction": "pyramid"}
+    path, out = files.write(tmp_path / "slide.npz", fields), tmp_path / "out"
     for arguments, friction in (((), "pyramid"), (("--friction", "cone"), "cone")):
-        result = run(path, *arguments, "--law", "ncp", "--json")
+        arguments = (*QUICK, *arguments, "--law", "ncp", "--rtol", 1e-12)
+        result = run(path, *arguments, "--out", out, "--json")
         assert result.exit_code == 0, result.stderr
         assert lines(result)[0]["friction"] == friction
+        tangent = -0.5 * DIAGONAL[friction]
+        lam = np.load(out / "slide.npz")["lam"]
+        np.testing.assert_allclose(lam, [1.0, tangent, tangent], atol=1e-11)
+
+
+@pytest.mark.parametrize("friction", ["pyramid", "octagon"])
+def test_rolling_friction_goes_with_round_cones(tmp_path: Path, friction: str) -> None:
+    path = files.write(tmp_path / "roll.npz", files.rolling("bodies"))
+    check_refused(tmp_path, path, "--friction", friction, names="roll.npz: rolling friction goes")
+
+
+def test_tolerance_is_not_below_rounding(tmp_path: Path) -> None:
+    """Cohesion holds a contact that does not move: a relative tolerance of zero velocity is zero,
+    but the impulses are zero within rounding."""
+    fields = files.bodies(cohesion=0.4)[0] | {"r": np.zeros(11)}
+    path, out = files.write(tmp_path / "rest.npz", fields), tmp_path / "out"
+    result = run(path, *QUICK, "--out", out, "--json")
+    assert result.exit_code == 0, result.stdout
+    np.testing.assert_allclose(np.load(out / "three.npz")["lam"], 0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("precision", [32, 64])
+def test_tolerance_below_rounding_ends_at_rounding(tmp_path: Path, precision: int) -> None:
+    path = files.write(tmp_path / "chain.npz", files.delassus()[0])
+    result = run(path, *QUICK, "--rtol", 0, "--precision", precision, "--json")
+    assert result.exit_code == 0, result.stdout
+    (report,) = lines(result)
+    assert report["residual_rel"] <= 10 * np.finfo(f"float{precision}").eps
 
 
 def test_shapes_are_compiled_once(tmp_path: Path) -> None:
@@ -145,20 +172,21 @@ def test_precision_is_the_commands_own(problems: tuple[Path, Path], tmp_path: Pa
     unchanged.
 
     Where the velocities of all rows are off by a residual of r [m/s], the convex objective is off
-    by r Σ|λ| at most.
+    by r Σ|λ| at most. In 32 bits the rounding of the velocities that cohesion adds is 1.2e-5 of
+    those of the file.
     """
     with jax.enable_x64(False):
         deep = run(*problems, *QUICK, "--rtol", 1e-11, "--json")
         assert not jax.config.read("jax_enable_x64")
     assert deep.exit_code == 0
     out = ("--out", tmp_path, "--json")
-    single = run(*problems, *QUICK, "--precision", 32, "--rtol", 1e-5, *out)
+    single = run(*problems, *QUICK, "--precision", 32, "--rtol", 2e-5, *out)
     assert single.exit_code == 0
     for low, high in zip(lines(single), lines(deep), strict=True):
         lam = np.load(tmp_path / f"{low['name']}.npz")["lam"]
         assert lam.dtype == np.float64
         error = low["residual_max"] * np.abs(lam).sum()
-        assert low["residual_rel"] <= 1e-5 and error < 1e-4 * abs(high["objective"])
+        assert low["residual_rel"] <= 2e-5 and error < 1e-4 * abs(high["objective"])
         assert low["objective"] == pytest.approx(high["objective"], rel=0, abs=error)
 
 
@@ -200,7 +228,6 @@ def test_bad_archives(problems: tuple[Path, Path], tmp_path: Path) -> None:
 
 def test_bad_usage(problems: tuple[Path, Path], tmp_path: Path) -> None:
     for option, value in {
-        "--rtol": -1,
         "--atol": "nan",
         "--solver": "simplex",
         "--friction": "disc",
@@ -209,6 +236,8 @@ def test_bad_usage(problems: tuple[Path, Path], tmp_path: Path) -> None:
         "--max-iterations": -1,
     }.items():
         check_refused(tmp_path, *problems, option, value, names=option)
+    for rtol in (-1, 1, 5, "nan"):
+        check_refused(tmp_path, *problems, "--rtol", rtol, names="--rtol")
     check_refused(tmp_path, problems[0], problems[0], names="chain")
     assert run().exit_code == 2
     result = run(problems[0], "--out", problems[1])

@@ -13,6 +13,7 @@ from jaxccp.cli.options import (
     LawOption,
     PrecisionOption,
     SolverOption,
+    below_one,
     folder,
     not_negative,
     present,
@@ -36,9 +37,10 @@ def solve(
     rtol: Annotated[
         float,
         typer.Option(
-            callback=not_negative,
-            help="Relative tolerance: stop at residual ≤ atol + rtol · max‖r_c‖, "
-            "r being the velocities [m/s] at zero impulse.",
+            callback=below_one,
+            help="Relative tolerance, < 1: stop at residual ≤ atol + rtol · max‖r_c‖, "
+            "r being the velocities [m/s] at zero impulse, or at what rounding leaves, where that "
+            "is more.",
         ),
     ] = 1e-6,
     max_iterations: Annotated[

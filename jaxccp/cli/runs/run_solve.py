@@ -116,6 +116,10 @@ def _shaped(item: NamedProblem, friction: ConeType | None) -> NamedProblem:
     if friction is None:
         return item
     cones = replace(item.problem.cones, cone_type=friction)
+    try:
+        _ = cones.section
+    except ValueError as error:
+        raise InputError(item.path, str(error), "leave out --friction") from None
     return replace(item, problem=replace(item.problem, cones=cones))
 
 
@@ -145,8 +149,9 @@ class _Runner:
     def __init__(self, solver: ccp.Solver, law: ccp.Law, max_iterations: int) -> None:
         def run(problem: ccp.Problem, tolerance: jax.Array) -> ccp.Solution:
             # The tolerance is an argument, not a constant, so that files of the same shape share a
-            # program.
-            stop = ccp.Stop(atol=tolerance, max_iterations=max_iterations)
+            # program. A tolerance below rounding would count solutions as unsolved.
+            atol = jnp.maximum(tolerance, problem.rounding())
+            stop = ccp.Stop(atol=atol, max_iterations=max_iterations)
             return ccp.solve(problem, solver, law=law, stop=stop)
 
         self._run = jax.jit(run)
