@@ -443,7 +443,7 @@ def test_bad_files_are_refused(arm, tmp_path: Path):
     with pytest.raises(InputError, match="no format that is known"):
         read(tmp_path / "log.doc")
     for arrays, words in (
-        ({"q": Q}, "missing time"),
+        ({"q": Q}, "no column of times 'time'"),
         ({"time": TIME, "q": Q}, "say which: joint_names"),
         ({"time": TIME, "q": Q, "joint_names": np.array(["elbow"])}, "2 columns for 1 joints"),
         ({"time": TIME, "q": Q, "joint_names": np.array(["elbow", "hip"])}, "no axis 'hip'"),

@@ -16,6 +16,8 @@ CHANNEL = re.compile(
     (?:\[(?P<component>\d+)\])?$""",
     re.VERBOSE,
 )
+ROS = {"velocity": "rate", "effort": "torque"}
+"""Kinds of channels by their names in ROS, where those differ."""
 SIMILAR = 0.8
 """Similarity to the name of a kind from which an unknown name counts as misspelt."""
 
@@ -25,7 +27,8 @@ def channel_name(text: str, path: Path | None = None) -> tuple[str, str, int | N
     channel.
 
     Args:
-        text: such as ``position["elbow"]``, ``position.elbow`` or ``pose["box"][3]``.
+        text: such as ``position["elbow"]``, ``position.elbow`` or ``pose["box"][3]``; ``velocity``
+            and ``effort`` are the rate and torque of ROS.
         path: path of the file, for error messages.
 
     Raises:
@@ -34,7 +37,7 @@ def channel_name(text: str, path: Path | None = None) -> tuple[str, str, int | N
     match = CHANNEL.match(text.strip())
     if match is None:
         return None
-    kind = match["kind"]
+    kind = ROS.get(match["kind"], match["kind"])
     if kind not in KINDS:
         if get_close_matches(kind, KINDS, 1, SIMILAR):
             raise InputError(

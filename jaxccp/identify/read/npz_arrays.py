@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.read.channel_name import channel_name
-from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table, first_rows
+from jaxccp.identify.read.channel_name import ROS, channel_name
+from jaxccp.identify.read.clock import clock_of, seconds, unit_of
+from jaxccp.identify.read.reading import RUN, Column, Reading, Table, first_rows
 from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.errors import InputError
@@ -14,10 +15,14 @@ from jaxccp.io.errors import InputError
 JOINTS = {
     "q": "position",
     "qd": "rate",
+    "dq": "rate",
     "qdd": "acceleration",
+    "ddq": "acceleration",
     "tau": "torque",
     "q_cmd": "control",
     "q_motion": "motion",
+    **{kind: kind for kind in ("position", "rate", "acceleration", "torque")},
+    **ROS,
 }
 """Kind of channel for each array with values of all joints."""
 
@@ -43,8 +48,9 @@ def read(path: Path, reading: Reading) -> list[Table]:
             has a channel with another number of samples.
     """
     with Arrays(path) as arrays:
-        clock = reading.column_of(TIME) or TIME
-        time = arrays.floats(clock, None) * reading.scale.get(clock, reading.scale.get(TIME, 1.0))
+        clock = clock_of(path, arrays.names(), reading)
+        factor, notes = seconds(clock, unit_of(clock), reading)
+        time = arrays.floats(clock, None) * factor
         run, unread = reading.column_of(RUN), []
         joints = reading.joints
         if joints is None and "joint_names" in arrays:
@@ -61,12 +67,17 @@ def read(path: Path, reading: Reading) -> list[Table]:
                 unread.append(name)
                 continue
             values = arrays.numbers(name)
+            if values.ndim == 1 and len(joints or ()) == 1 and _of_joints(name, reading):
+                values = values[:, None]
             if values.ndim != 2 or not _of_joints(name, reading):
                 columns.append(Column(name, values))
                 continue
             if joints is None:
                 raise arrays.fault(
-                    name, "has a column for each joint", "say which: joint_names in it, or joints="
+                    name,
+                    "has a column for each joint",
+                    "say which: joint_names in it, or joints=; or leave it out: "
+                    f"columns={{{name!r}: None}}",
                 )
             if len(joints) != values.shape[1]:
                 raise arrays.fault(
@@ -86,7 +97,8 @@ def read(path: Path, reading: Reading) -> list[Table]:
         labels = arrays.texts("runs") if "runs" in arrays else ()
         if labels and len(labels) != len(starts):
             raise arrays.fault("runs", f"has {len(labels)} names", f"start has {len(starts)} rows")
-    notes = (f"not read: {', '.join(unread)}",) if unread else ()
+    if unread:
+        notes = (*notes, f"not read: {', '.join(unread)}")
     roles = tuple(name for name in (clock, run) if name is not None)
     return [Table(path, path.stem, time, tuple(columns), starts, labels, notes, roles)]
 

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from jaxccp.identify.read.channel_name import ROS
 from jaxccp.identify.read.extra import imported
 from jaxccp.identify.read.reading import Column, Reading, Table
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 
 TYPE = "sensor_msgs/msg/JointState"
-FIELDS = {"position": "position", "velocity": "rate", "effort": "torque"}
+FIELDS = {"position": "position", **ROS}
 """Kind of channel for each field of a message."""
 
 
