@@ -134,3 +134,23 @@ def test_the_positive_part_and_its_derivative_at_repeated_eigenvalues():
     np.testing.assert_allclose(value, np.diag([2.0, 2.0, 0.0, 0.0]), atol=1e-14)
     weights = np.array([[1.0, 2 / 3], [2 / 3, 0.0]]).repeat(2, 0).repeat(2, 1)
     np.testing.assert_allclose(slope, weights * direction, atol=1e-14)
+
+
+@pytest.mark.parametrize("values", [(1, 1, -0.5), (2, 2, -1, -1), (3, 0.7, 0, -2)])
+def test_the_second_derivative_of_the_positive_part(values):
+    """It is that of central differences, also at repeated eigenvalues."""
+    rng, n = np.random.default_rng(6), len(values)
+    direction, weight = rng.normal(size=(2, n, n))
+    direction = direction + direction.T
+    if 0 in values:  # The derivative exists in directions that leave an eigenvalue 0.
+        direction[2], direction[:, 2] = 0, 0
+
+    def value(t):
+        return jnp.sum(
+            weight * jnp.sin(positive_part(jnp.diag(jnp.array(values, float)) + t * direction))
+        )
+
+    slope, h = jax.jit(jax.grad(value)), 1e-4
+    for second in (jax.jacfwd(slope), jax.grad(slope)):
+        central = (slope(h) - slope(-h)) / (2 * h)
+        np.testing.assert_allclose(second(0.0), central, rtol=1e-6)
