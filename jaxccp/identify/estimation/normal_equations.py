@@ -216,7 +216,9 @@ class Evaluator:
         for name, array in all_parts.items():
             all_parts[name] = np.where(finite.reshape(-1, *[1] * (array.ndim - 1)), array, 0.0)
         length = np.sqrt(np.einsum("nzz->n", all_parts["hessian"]))
-        middle = np.median(length[finite]) if finite.any() else 1.0
+        # Segments without a compared sample have no derivatives at all.
+        some = finite & (length > 0)
+        middle = np.median(length[some]) if some.any() else 1.0
         tame = np.minimum(1.0, WILD * middle / np.maximum(length, 1e-300))
         all_parts["gradient"] *= tame[:, None]
         all_parts["hessian"] *= tame[:, None, None]
