@@ -108,6 +108,37 @@ def test_standard_errors_are_those_of_white_noise(every, noise) -> None:
     assert abs(fit.values[0] - 0.4) < 4 * expected
 
 
+def pendulum_motion(seconds: float = 12.0) -> tuple[np.ndarray, ...]:
+    """Return times, angles, rates and accelerations of a sum of sines that changes its direction
+    often."""
+    time = np.arange(0.0, seconds, 2e-3)
+    size, omega, phase = np.array([[0.5, 0.3, 0.2], [2.5, 6.9, 11.9], [0.0, 1.0, 2.0]])
+    wave = np.outer(time, omega) + phase
+    return (
+        time,
+        np.sin(wave) @ size,
+        np.cos(wave) @ (size * omega),
+        -np.sin(wave) @ (size * omega**2),
+    )
+
+
+def test_jumps_of_dry_friction_go_through_the_filter_of_torques() -> None:
+    """A filter of 10 Hz smooths the jumps of the measured torque; dry friction and damping are
+    still those of the torques' formula."""
+    model = jaxccp.load(
+        """<mujoco><worldbody><body><joint name="a" axis="0 1 0" damping=".02"/>
+        <inertial pos="0 0 -.3" mass="1" diaginertia=".03 .03 .01"/></body></worldbody></mujoco>"""
+    )
+    time, q, rate, gain = pendulum_motion()
+    torque = 0.12 * gain + 0.1 * rate + 0.5 * np.sign(rate) + 0.3 * 9.81 * np.sin(q)
+    noise = 0.01 * np.random.default_rng(0).normal(size=len(time))
+    log = recording(time, position={"a": q}, torque={"a": torque + noise})
+    names = ['axes["a"].damping', 'axes["a"].friction']
+    fit = Problem(model, [log], names, InverseDynamics()).fit()
+    np.testing.assert_allclose(fit.values, [0.1, 0.5], atol=6e-3)
+    assert np.all(np.abs(fit.values - [0.1, 0.5]) < 4 * fit.uncertainty.standard_error)
+
+
 def test_a_torque_acts_its_delay_after_it_is_recorded(motion) -> None:
     """The delay of an input has the sign that it has in simulations."""
     late, time = 0.012, motion["time"]

@@ -14,7 +14,6 @@ from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.dynamics.trees.screws import screws
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace
-from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
@@ -80,15 +79,14 @@ def inverse_dynamics(
 
 @jitted
 def sliding_friction(
-    model: Model, state: State, slow: Float[Floats, ""] | float = 0.0
+    model: Model, state: State, direction: Float[Floats, " k"]
 ) -> Float[Array, " nv"]:
     """Return the generalised forces of dry friction along moving axes and tendons [N, N m].
 
     Args:
         model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
         state: pose and velocities.
-        slow: rate over which friction grows to its full size, as tanh(rate / slow) [m/s, rad/s]; at
-            0 it has its full size at any rate but 0, and none there.
+        direction: sign of the rate of each axis, then of each tendon; a mean of signs in between.
 
     Raises:
         ValueError: an array has another shape.
@@ -96,9 +94,7 @@ def sliding_friction(
     state = checked_state(model, state)
     at = Configuration.of(model, state, tree_motion(model, state))
     step = at.step(0.0)
-    width = as_floats("slow", slow, [], step.rate.dtype)
-    smooth_sign = jnp.tanh(safe.divide(step.rate, jnp.broadcast_to(width, step.rate.shape)))
-    sign = jnp.where(width > 0, smooth_sign, jnp.sign(step.rate))
+    sign = as_floats("direction", direction, [len(step.rate)], step.rate.dtype)
     return -(friction_level(step) * sign) @ at.coordinates
 
 

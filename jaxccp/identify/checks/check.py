@@ -8,6 +8,7 @@ import numpy as np
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.joint_order import check_order
 from jaxccp.identify.checks.units import check_poses, check_positions, check_rates
+from jaxccp.identify.inverse_dynamics.couplings import moved_axes
 from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
 from jaxccp.names import suggestion
 
@@ -33,6 +34,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
         lines += _time_unit(recording)
         lines += check_rates(recording)
         lines += _inputs(mechanism, recording)
+        lines += _partly_measured(mechanism, recording)
     lines += check_poses(mechanism, recordings)
     units = check_positions(mechanism, recordings)
     lines += units or check_order(mechanism, recordings)
@@ -99,8 +101,14 @@ def check_count(samples: int, parameters: int) -> None:
         parameters: number of parameters without a prior.
 
     Raises:
-        ValueError: there are fewer.
+        ValueError: there are fewer, or none at all.
     """
+    if not samples:
+        raise ValueError(
+            "no recorded numbers are compared: samples are missing, or do not qualify for this "
+            "residual (inverse dynamics leaves out joints that are slower than moving= or at a "
+            "limit, and times that are farther than half a period of the filter from samples)"
+        )
     if samples < parameters:
         raise ValueError(
             f"{samples} recorded numbers are compared, fewer than the {parameters} parameters: "
@@ -135,6 +143,26 @@ def _inputs(mechanism: Mechanism, recording: Recording) -> list[str]:
         f"recording {recording.name!r} has no control, torque or motion: simulations hold the "
         f"controls of {', '.join(actuators)} at 0; record what drove them if they were not 0"
     ]
+
+
+def _partly_measured(mechanism: Mechanism, recording: Recording) -> list[str]:
+    """Return warnings about actuators on tendons of whose axes only some have a recorded torque."""
+    topology = mechanism.model.topology
+    linkage, lines = topology.linkage, []
+    measured = {linkage.axis(channel.target) for channel in recording.of_kind("torque")}
+    for name, coordinate in zip(linkage.actuators, linkage.actuated.tolist(), strict=True):
+        moved = moved_axes(topology, coordinate)
+        known, unknown = (
+            ", ".join(linkage.axes[axis] for axis in sorted(part))
+            for part in (moved & measured, moved - measured)
+        )
+        if known and unknown:
+            lines.append(
+                f"recording {recording.name!r}: actuator {name!r} moves {known}, whose torque was "
+                f"recorded, and {unknown}, whose torque was not: it does not act at all; record "
+                "the torques of all of them or of none (leave_out=)"
+            )
+    return lines
 
 
 def _time_unit(recording: Recording) -> list[str]:

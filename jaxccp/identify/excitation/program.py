@@ -13,7 +13,8 @@ from jaxccp.identify.case import Mechanism, subject_of
 from jaxccp.identify.excitation.design import Design
 from jaxccp.identify.excitation.limits import distances
 from jaxccp.identify.inverse_dynamics.inverse_dynamics import InverseDynamics
-from jaxccp.identify.inverse_dynamics.plan import InversePlan, Samples
+from jaxccp.identify.inverse_dynamics.plan import InversePlan
+from jaxccp.identify.inverse_dynamics.sampling import Samples
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.identify.recordings.recording import recording
@@ -146,8 +147,10 @@ class Program:
         joints."""
         subject = self.parameters.apply(self.plan.subject, theta)
         still = jnp.zeros((len(self.joints), 3)).at[:, 0].set(torque)
-        empty = jnp.zeros((0, 3))
-        sample = Samples(position, still, empty, jnp.ones(len(self.joints)), jnp.zeros(()))
+        empty, none = jnp.zeros((0, 3)), jnp.zeros(0)
+        direction = self.plan.sampling.direction(position)
+        one = jnp.ones(len(self.joints))
+        sample = Samples(position, direction, still, empty, none, one, jnp.zeros(()))
         return self.plan.torque(subject, sample)
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.identify.inverse_dynamics.couplings import moved_axes
 from jaxccp.identify.subject import Subject
 from jaxccp.model.sites import Sites
 
@@ -21,7 +22,8 @@ def with_drives(
     """Return the subject with actuators that impose recorded torques and motions.
 
     Each axis with a recorded torque gets a motor, each axis that has to follow a recorded motion a
-    stiff servo. The model's own actuators do not act on these axes.
+    stiff servo. The model's own actuators do not act on these axes, nor on tendons that move an
+    axis with a recorded torque.
 
     Args:
         subject: the model.
@@ -30,7 +32,7 @@ def with_drives(
         h: step of simulations [s].
         inertia: largest inertia along any of ``motions`` [kg, kg m²].
     """
-    subject = without_actuators(subject, (*torques, *motions))
+    subject = without_actuators(subject, torques, motions)
     model = subject.model
     linkage, actuators = model.topology.linkage, model.actuators
     count, names = len(linkage.actuators), (*torques, *motions)
@@ -69,16 +71,27 @@ def with_drives(
     return replace(subject, model=model)
 
 
-def without_actuators(subject: Subject, axes: Sequence[str]) -> Subject:
-    """Return the subject without its actuators on some axes, whose torques were measured.
+def without_actuators(
+    subject: Subject, torques: Sequence[str], motions: Sequence[str] = ()
+) -> Subject:
+    """Return the subject without its actuators on some axes. Those on tendons are gone where they
+    move an axis whose torque was measured, which has their part in it.
 
     Args:
         subject: the model.
-        axes: names of axes.
+        torques: names of axes whose torques were measured.
+        motions: names of axes that have to follow a motion.
     """
     model = subject.model
     linkage, actuators = model.topology.linkage, model.actuators
-    free_actuators = ~np.isin(linkage.actuated, [linkage.axis(name) for name in axes])
+    measured, imposed = ({linkage.axis(name) for name in names} for names in (torques, motions))
+    free_actuators = np.array(
+        [
+            coordinate not in imposed and not measured & moved_axes(model.topology, coordinate)
+            for coordinate in linkage.actuated.tolist()
+        ],
+        bool,
+    )
     if free_actuators.all():
         return subject
     silent = {

@@ -15,11 +15,14 @@ class InverseDynamics:
     start with.
 
     Positions go through a zero-phase Butterworth filter of order 4 and are differentiated twice by
-    central differences; torques and controls go through the same filter. Samples of a joint slower
-    than ``moving`` do not show its dry friction, and are left out for that joint. If no torques
-    were recorded, the torques of the model's actuators at the recorded controls are compared.
-    Torques and controls act their delay after they are recorded, as in simulations; delays of
-    position channels have no effect.
+    central differences; torques, controls and the sign of dry friction go through the same filter.
+    Samples of a joint slower than ``moving`` do not show its dry friction, and are left out for
+    that joint, as are those at its limits. If no torques were recorded, the torques of the model's
+    actuators at the recorded controls are compared; activations follow these from the beginning of
+    a recording, with the time constants of the model as it was given. Torques and controls act
+    their delay after they are recorded, as in simulations; delays of position channels have no
+    effect. The torque at an axis includes that which its couplings transmit to others. Contacts are
+    not taken into account.
 
     References: Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook
     of Robotics, 2016, chapter 6.
@@ -28,7 +31,8 @@ class InverseDynamics:
     cutoff: float = 10.0
     """Cutoff frequency of the filter [Hz]."""
     moving: float = 0.05
-    """Rate below which samples of a joint are left out [rad/s, m/s]."""
+    """Rate below which samples of a joint are left out [rad/s, m/s]. Dry friction has its full size
+    well below it."""
     trim: float = 0.1
     """Time left out at both ends of a recording, where filters are not reliable [s]."""
     every: float | None = None
@@ -55,6 +59,7 @@ class InverseDynamics:
 
         Raises:
             ValueError: a joint's position or all torques and controls were not recorded, a
-                recording is too short, or the model has free bodies, balls or flexible bodies.
+                recording is too short, the model has free bodies, balls or flexible bodies, or a
+                loop acts on a compared joint.
         """
         return InversePlan(self, subject, recordings)

@@ -1,7 +1,7 @@
 """Torques computed from the measured motion at samples of recordings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jax
@@ -10,37 +10,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, sliding_friction
+from jaxccp.identify.inverse_dynamics.couplings import Couplings, moved_axes
 from jaxccp.identify.inverse_dynamics.drives import without_actuators
-from jaxccp.identify.recordings.filters import evenly, filled, noise_gain, sampling_rate
+from jaxccp.identify.inverse_dynamics.sampling import Samples, Sampling
+from jaxccp.identify.recordings.filters import noise_gain
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation
 from jaxccp.identify.subject import Subject
 
 if TYPE_CHECKING:
     from jaxccp.identify.inverse_dynamics.inverse_dynamics import InverseDynamics
-
-SLOW = 0.5
-"""Rate over which dry friction grows to its full size, relative to ``moving``. At samples where
-coupled axes nearly stand still, the direction of their friction is not definite."""
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Samples:
-    """Filtered samples of recordings. In a plan there is a leading axis n of segments, and each
-    segment is one sample, s = 1."""
-
-    position: Float[Array, "s nv 3"]
-    """Recorded position, rate and acceleration of each joint [m, rad, s]."""
-    torque: Float[Array, "s o 3"]
-    """Measured torque along each compared axis, and its first two time derivatives [N, N m, s];
-    o = 0 if controls are compared."""
-    control: Float[Array, "s c 3"]
-    """Recorded controls, and their first two time derivatives."""
-    weight: Float[Array, "s o"]
-    """Inverse standard deviation of each torque; 0 if it is not compared."""
-    time: Float[Array, " s"]
-    """Time in the recording [s]."""
 
 
 class InversePlan:
@@ -86,21 +65,31 @@ class InversePlan:
                     "channels with NaN"
                 )
         targets = [first[name].target for name in self.torques or self.controls]
+        topology = subject.model.topology
         if self.controls:
             self._actuators = np.array([linkage.actuator(name) for name in targets])
-            axes = linkage.actuated[self._actuators]
+            moved = [moved_axes(topology, c) for c in linkage.actuated[self._actuators]]
+            axes = sorted(set().union(*moved), key=list(self._axes).index)
         else:
-            axes = np.array([linkage.axis(name) for name in targets])
-        self.compared = np.unique([list(self._axes).index(axis) for axis in axes])
-        if self.torques:
-            self.compared = np.array([list(self._axes).index(axis) for axis in axes])
+            axes = [linkage.axis(name) for name in targets]
+        self.compared = np.array([list(self._axes).index(axis) for axis in axes])
+        self._couplings = Couplings.of(topology, self._axes, axes)
         self.observations = tuple(
             Observation(f'torque["{self._joints[place]}"]', "torque", int(self._axes[place]), 1)
             for place in self.compared
         )
+        self.sampling = Sampling(
+            settings,
+            subject,
+            self._axes,
+            self.torques,
+            self.controls,
+            self.compared,
+            np.isin(self.compared, self._couplings.followers),
+        )
         parts, owners = [], []
         for number, recording in enumerate(recordings):
-            samples = self._filtered(recording)
+            samples = self.sampling.samples(recording)
             parts.append(samples)
             owners += [number] * len(samples.time)
         stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
@@ -119,7 +108,7 @@ class InversePlan:
         shares = []
         for recording in self.recordings:
             gain = noise_gain(recording.time, self.settings.cutoff)
-            shares.append(min(1.0, self._stride(recording) * gain**2))
+            shares.append(min(1.0, self.sampling.stride(recording) * gain**2))
         return float(counts @ shares / counts.sum())
 
     def torque(self, subject: Subject, sample: Samples) -> tuple[Array, Array]:
@@ -150,20 +139,26 @@ class InversePlan:
         level = (sample.position[:, 0] - offset) / scale
         rate = sample.position[:, 1] / scale / subject.time_scale
         gain = sample.position[:, 2] / scale / subject.time_scale**2
+        reversal = jnp.sign(scale)
         state = layout.state(model, subject.state, level, rate)
         control = jnp.zeros(len(model.actuators.gain))
-        measured = jnp.zeros(len(self.compared))
+        measured = jnp.zeros(len(self._axes))
         if self.controls:
             offset, scale, delay = calibration(self.controls)
             value = (delayed(sample.control, delay) - offset) / scale
             control = control.at[self._actuators].set(value)
+            if model.activations is not None:
+                state = replace(state, activation=sample.activation)
         else:
             offset, scale, delay = calibration(self.torques)
-            measured = (delayed(sample.torque, delay) - offset) / scale
+            value = (delayed(sample.torque, delay) - offset) / scale
+            measured = measured.at[self.compared].set(value)
         need = inverse_dynamics(model, state, layout.velocities(model, state, gain), control)
-        friction = sliding_friction(model, state, SLOW * self.settings.moving)
+        direction = sample.direction.at[self._axes].multiply(reversal)
+        friction = sliding_friction(model, state, direction)
         need = layout.forces(model, state, need - friction)
-        return measured, need[self.compared]
+        along = [self._couplings.reduced(model, state, force) for force in (measured, need)]
+        return along[0][self.compared], along[1][self.compared]
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:
@@ -196,84 +191,3 @@ class InversePlan:
         """
         measured, need = jax.vmap(lambda sample: self.torque(subject, sample))(segment)
         return segment.weight * (need - measured), change
-
-    def _stride(self, recording: Recording) -> int:
-        """Return the number of recorded samples from one compared sample to the next."""
-        return max(1, round(self.settings.spacing * sampling_rate(recording.time)))
-
-    def _filtered(self, recording: Recording) -> Samples:
-        """Return the filtered samples of a recording."""
-        settings, time = self.settings, recording.time
-        begin = np.searchsorted(time, time[0] + settings.trim)
-        end = np.searchsorted(time, time[-1] - settings.trim)
-        selected = np.arange(begin, end, self._stride(recording))
-        if len(selected) < 2 or len(time) < 30:
-            raise ValueError(
-                f"recording {recording.name!r} of {time[-1] - time[0]:.3g} s and {len(time)} "
-                f"samples is too short for a filter of {settings.cutoff:g} Hz and "
-                f"{settings.trim:g} s left out at both ends"
-            )
-
-        def series(values: np.ndarray) -> Float[np.ndarray, "s k 3"]:
-            even, level = evenly(time, filled(time, values), settings.cutoff)
-            first = np.gradient(level, even, axis=0)
-            second = np.gradient(first, even, axis=0)
-            parts = [
-                np.stack([np.interp(time[selected], even, column) for column in part.T], axis=1)
-                for part in (level, first, second)
-            ]
-            return np.stack(parts, axis=2)
-
-        channels = [
-            recording[name]
-            if (name := f'position["{joint}"]') in recording.index
-            else recording[f'motion["{joint}"]']
-            for joint in self._joints
-        ]
-        recorded = np.concatenate([c.values for c in channels], axis=1)
-        position = series(recorded)
-        empty = np.zeros((len(selected), 0, 3))
-        torque = control = empty
-        good = np.ones((len(selected), len(self.compared)), bool)
-        if self.torques:
-            values = np.concatenate([recording[name].values for name in self.torques], axis=1)
-            torque, good = series(values), np.isfinite(values[selected])
-        else:
-            values = np.concatenate([recording[name].values for name in self.controls], axis=1)
-            control, recorded = series(values), np.concatenate([recorded, values], axis=1)
-        good &= _near_samples(time, recorded, 0.5 / settings.cutoff)[selected, None]
-        moving = np.abs(position[:, self.compared, 1]) > settings.moving
-        weight = np.where(good & moving, 1.0 / self._deviation(recording, torque, good), 0.0)
-        parts = (position, torque, control, weight, time[selected])
-        return Samples(*(jnp.asarray(part[:, None]) for part in parts))
-
-    def _deviation(
-        self, recording: Recording, torque: np.ndarray, good: np.ndarray
-    ) -> Float[np.ndarray, " o"]:
-        """Return the initial estimate of the standard deviations of a recording's filtered torques
-        [N, N m]."""
-        if not self.torques:
-            return np.full(len(self.compared), 1e-3)
-        gain = noise_gain(recording.time, self.settings.cutoff)
-        stated = [gain * (recording[name].noise or 0.0) for name in self.torques]
-        spread = [
-            1e-2 * max(float(np.std(column[fine])), 1e-6) if fine.any() else 1.0
-            for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)
-        ]
-        return np.array([t or s for t, s in zip(stated, spread, strict=True)])
-
-
-def _near_samples(
-    time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], distance: float
-) -> Bool[np.ndarray, " s"]:
-    """Return the mask of times that have a sample of every channel no farther away than
-    ``distance`` [s]."""
-    near = np.ones(len(time), bool)
-    for column in values.T:
-        known = time[np.isfinite(column)]
-        if not len(known):
-            return np.zeros(len(time), bool)
-        after = np.clip(np.searchsorted(known, time), 1, max(len(known) - 1, 1))
-        ends = known[np.stack([after - 1, np.minimum(after, len(known) - 1)])]
-        near &= np.min(np.abs(ends - time), axis=0) <= distance
-    return near
