@@ -1,4 +1,4 @@
-"""Norms and quotients with finite values and derivatives where the plain functions have none."""
+"""Norms, quotients and limits with derivatives where those of the plain functions have none."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -32,3 +32,12 @@ def normalize(x: Float[Array, "*b n"], fallback: Float[Array, " n"]) -> Float[Ar
     length = norm(x)[..., None]
     zero = length == 0
     return jnp.where(zero, fallback, x / jnp.where(zero, 1.0, length))
+
+
+def clip(x: Float[Array, "*b"], low: Float[Array, "*b"], high: Float[Array, "*b"]) -> Array:
+    """Return ``x`` between ``low`` and ``high``; on a bound, with the derivative of what is inside.
+
+    The one of ``jnp.clip`` is ½ there, so that a value that rests on its bound for n steps would
+    have the derivative 2⁻ⁿ by its start, which is that of neither side.
+    """
+    return jnp.where(x > high, high, jnp.where(x < low, low, x))

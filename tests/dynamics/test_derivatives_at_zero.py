@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 import jaxccp
 from jaxccp import HHT, EulerImplicitLinearized, Model, State, Stop, with_structure
 from jaxccp.dynamics.stepper import Stepper
+from jaxccp.model.actuators.activation import later
 
 STOP = Stop(1e-13)
 STEPPERS = {
@@ -219,3 +220,34 @@ def test_limits_that_were_infinite() -> None:
     assert slope == 0
     stopped, slope = at(jnp.asarray(-0.2))
     np.testing.assert_allclose([stopped, slope], [-0.2, 1.0], rtol=1e-6)
+
+
+def test_controls_activations_and_forces_on_their_limits() -> None:
+    """The derivatives are those of motion away from the limits: that of a filter of Euler's steps
+    in its control is 1 − (1 − h/T)ⁿ, that of a force in the activation is the gain."""
+    builder, zero_to_one = jaxccp.ModelBuilder(), (0.0, 1.0)
+    body = builder.add_body(1.0, (0.1, 0.1, 0.1), (0, 0, 0))
+    builder.add_joint(jaxccp.Prismatic((0, 0, 1)), 0, body, name="z")
+    muscle = jaxccp.Actuator(
+        gain=3.0,
+        force_limits=zero_to_one,
+        control_limits=zero_to_one,
+        activation=jaxccp.Activation("filter", 0.05, zero_to_one),
+    )
+    builder.add_actuator(muscle, "z")
+    model, state = builder.build()
+    h, n = 0.005, 20
+
+    def activation(control: Array) -> Array:
+        after = state
+        for _ in range(n):
+            after = later(model.actuators, model.activations, after, control[None], h)
+        assert after.activation is not None
+        return after.activation[0]
+
+    def speed(activation: Array) -> Array:
+        driven = replace(state, activation=activation[None])
+        return STEPPERS["reduced"].step(model, driven)[0].velocity[body, 2]
+
+    np.testing.assert_allclose(jax.grad(activation)(0.0), 1 - (1 - h / 0.05) ** n, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(jax.grad(speed))(0.0), 3.0 * 0.01, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Test guarded norms and quotients: plain values, and finite derivatives where those have none."""
+"""Test guarded norms, quotients and limits: plain values, and derivatives where those have none."""
 
 import jax
 import jax.numpy as jnp
@@ -65,3 +65,12 @@ def test_nan_is_not_hidden() -> None:
     assert np.isnan(safe.norm(nan))
     assert np.isnan(safe.normalize(nan, jnp.array([1.0, 0.0, 0.0]))).any()
     assert np.isnan(safe.divide(nan[0], nan[1])) and np.isnan(safe.divide(nan[1], nan[0]))
+
+
+def test_clip_on_a_bound_is_inside(dtype: type) -> None:
+    bounds = jnp.array([-1.0, 2.0], dtype)
+    x = jnp.array([-2.0, -1.0, 0.5, 2.0, 3.0, np.nan], dtype)
+    value, slope = jax.jvp(lambda x: safe.clip(x, *bounds), (x,), (jnp.ones_like(x),))
+    assert value.dtype == dtype
+    np.testing.assert_array_equal(value, np.clip(x, -1.0, 2.0))
+    np.testing.assert_array_equal(slope[:-1], [0, 1, 1, 1, 0])

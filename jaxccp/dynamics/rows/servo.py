@@ -80,7 +80,7 @@ def actuator_forces(step: Step) -> Float[Array, " nm"]:
     speed = actuators.gear * step.rate[axes]
     force = _static_force(step) - actuators.damping * speed
     limits = actuators.force_limits
-    return _within_tendon_limits(step, jnp.clip(force, limits[:, 0], limits[:, 1]))
+    return _within_tendon_limits(step, safe.clip(force, limits[:, 0], limits[:, 1]))
 
 
 def coordinate_forces(step: Step, force: Float[Array, " nm"]) -> Float[Array, " k"]:
@@ -106,7 +106,7 @@ def coordinate_forces(step: Step, force: Float[Array, " nm"]) -> Float[Array, " 
         axis_force = axis_force.at[axis].add(slope * total[count + tendon])
     low, high = model.axes.actuator_limits[limited].T
     axes = linkage.summed[limited]
-    return total.at[axes].add(jnp.clip(axis_force[axes], low, high) - axis_force[axes])
+    return total.at[axes].add(safe.clip(axis_force[axes], low, high) - axis_force[axes])
 
 
 def _within_tendon_limits(step: Step, force: Float[Array, " nm"]) -> Float[Array, " nm"]:
@@ -119,7 +119,7 @@ def _within_tendon_limits(step: Step, force: Float[Array, " nm"]) -> Float[Array
     shares = linkage.summed[limited][:, None] == linkage.actuated
     low, high = step.model.axes.actuator_limits[limited].T
     total = jnp.asarray(shares, force.dtype) @ force
-    scale = safe.divide(jnp.clip(total, low, high), total)
+    scale = safe.divide(safe.clip(total, low, high), total)
     exceeded = (total < low) | (total > high)
     return force * jnp.prod(jnp.where(shares & exceeded[:, None], scale[:, None], 1.0), axis=0)
 
@@ -132,7 +132,7 @@ def applied_wrenches(step: Step) -> Float[Array, "nb 6"]:
     if len(linkage.servos):
         servos = jax.tree.map(lambda leaf: leaf[linkage.servos], actuators)
         limits, static_force = servos.force_limits, _static_force(step)[linkage.servos]
-        clipped = servos.gear * jnp.clip(static_force, limits[:, 0], limits[:, 1])
+        clipped = servos.gear * safe.clip(static_force, limits[:, 0], limits[:, 1])
         force = force.at[linkage.servos].set(jnp.where(rate_independent(servos), clipped, 0.0))
     if len(linkage.summed):
         total = coordinate_forces(step, force)

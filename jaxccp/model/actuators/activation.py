@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.math import safe
 from jaxccp.model.actuators.dynamics import DYNAMICS
 from jaxccp.model.linkage import Actuators
 from jaxccp.model.ranges import check_range
@@ -103,7 +104,7 @@ class Activations:
             solution = equation.exact if exact else equation.euler
             after = solution(activation, control, elapsed, self.time_constant)
             changed = jnp.where(kinds == kind, after, changed)
-        return jnp.clip(changed, self.limits[:, 0], self.limits[:, 1])
+        return safe.clip(changed, self.limits[:, 0], self.limits[:, 1])
 
 
 def commands(
@@ -125,7 +126,7 @@ def commands(
         ValueError: the state has no activations, but the model has.
     """
     limits = actuators.control_limits
-    limited = jnp.clip(control, limits[:, 0], limits[:, 1])
+    limited = safe.clip(control, limits[:, 0], limits[:, 1])
     if activations is None:
         return limited
     return limited.at[np.array(activations.actuators)].set(_activation_of(activations, state))
@@ -160,7 +161,7 @@ def later(
     current, actuated = _activation_of(activations, state), np.array(activations.actuators)
     low, high = actuators.control_limits[actuated].T
     command = jnp.zeros_like(current) if control is None else control[actuated]
-    after = activations.after(current, jnp.clip(command, low, high), elapsed, exact)
+    after = activations.after(current, safe.clip(command, low, high), elapsed, exact)
     return replace(state, activation=after)
 
 
