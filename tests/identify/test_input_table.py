@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.identify.simulation.input_table import averaged
+from jaxccp.identify import recording
+from jaxccp.identify.simulation.input_table import InputTable, averaged
+from jaxccp.identify.simulation.inputs import Roles
 
 CELLS = np.array([[1.0, -2.0], [3.0, 0.5], [-1.0, 4.0], [2.0, 2.0]])
 
@@ -40,3 +42,15 @@ def test_derivatives_are_those_of_a_delay(begin: float) -> None:
 
     slope = jax.jacfwd(mean)(jnp.zeros(()))
     np.testing.assert_allclose(slope, (mean(jnp.array(1e-4)) - mean(jnp.array(0.0))) / 1e-4)
+
+
+def test_clocks_may_count_from_any_time() -> None:
+    """Held controls on a clock that counts from 1970 are those on one that counts from 0."""
+    time, control = np.arange(64) / 64.0, 5.0 + np.sin(np.arange(64.0))
+    roles = Roles(('control["m"]',), (), (), (), ('control["m"]',), ())
+    table = InputTable(roles, 16, 2, 1 / 64, True)
+    rows = [
+        table.rows(recording(time + start, control={"m": control}), start + 0.25 + 2.0**-9)
+        for start in (0.0, 2.0**30)
+    ]
+    np.testing.assert_allclose(rows[1], rows[0], rtol=1e-6)

@@ -177,6 +177,8 @@ def _step_means(
     spacing: float,
 ) -> Float[np.ndarray, " k"]:
     """Return the mean from each time to the next of values that are held between samples."""
+    # Sums of products of times that count from 1970 would lose their digits.
+    at, times = at - at[0], times - at[0]
     room = 1.0 + np.abs(times).max() + spacing
     edges = np.concatenate([[at[0] - room], at, [at[-1] + room]])
     constants = np.concatenate([values[:1], values])
