@@ -234,6 +234,8 @@ def test_parameters_are_found_by_their_paths(arm):
         ("axes[7].damping", "only 2"),
         ("what?", "cannot read"),
         ('bodies["world"].inertial', "fixed"),
+        ('bodies["payload"].mass', "part of the one that it is fixed to"),
+        ('activations["a"].time_constant', "has no activations"),
     ):
         with pytest.raises(ValueError, match=words):
             ParameterSet([Parameter(path)], subject)

@@ -163,6 +163,10 @@ def _rows(path: str, match: re.Match[str], names: tuple[str, ...] | None) -> Seq
     rows = [row for row, name in enumerate(names) if fnmatchcase(name, match["name"])]
     if not rows:
         available = f"there are {', '.join(names)}" if names else "there are none"
+        if match["root"] == "bodies":
+            available += (
+                " (a body of a file without a joint is part of the one that it is fixed to)"
+            )
         raise ValueError(
             f"{path}: none of the {match['root']} is called {match['name']!r}; "
             f"{available}{suggestion(match['name'], names)}"
