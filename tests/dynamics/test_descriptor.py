@@ -318,7 +318,7 @@ def test_a_bushing_between_bodies_is_implicit_and_differentiable() -> None:
     def run(stiffness: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
         contacts = detect(model, state)
         system, _ = assemble_system(block_diagonal, state, contacts, H, jnp.asarray(force))
-        descriptor = describe(model, system, bushing(stiffness), (H * H, H, 1.0))
+        descriptor = describe(model, system, bushing(stiffness))
         lam = solve(descriptor.problem(), stop=Stop(atol=1e-12)).lam
         after = descriptor.velocities(lam)
         return after[2, 2], (lam, after)
@@ -334,3 +334,34 @@ def test_a_bushing_between_bodies_is_implicit_and_differentiable() -> None:
     assert abs(float(after[1, 2])) < 1e-9
     gained = UPPER * (value + 0.3) + H * 9.81 * (LOWER + UPPER)
     assert float(lam[0]) == pytest.approx(float(gained), rel=1e-8)
+
+
+def test_blocks_are_weighted_by_the_length_of_the_step() -> None:
+    """Without weights h² K + h R + M is added between the two bodies; with weights, their sum."""
+    model, _, _, system, *_ = step()
+    rng = np.random.default_rng(3)
+    halves = rng.normal(size=(3, 1, 12, 12))
+    parts = halves @ np.swapaxes(halves, -1, -2)
+    blocks, free = KRMBlocks(np.array([[1, 3]]), *parts), by_hand()[0]  # type: ignore[arg-type]
+    for weights, factors in ((None, (H * H, H, 1.0)), ((0.5, 0.0, 2.0), (0.5, 0.0, 2.0))):
+        added = matrices(describe(model, system, blocks, weights)).h.toarray() - free
+        expected = sum(c * part[0] for c, part in zip(factors, parts, strict=True))
+        np.testing.assert_allclose(added, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "message"),
+    [
+        ([[1, 4]], r"two different bodies, by their indices 0 to 3 .*, not \[\[1 4\]\]"),
+        ([[1, -1]], "indices 0 to 3"),
+        ([[3, 3]], "two different bodies"),
+        ([[1.0, 3.0]], "two different bodies"),
+        ([1, 3], r"blocks.bodies must have shape \(blocks, 2\) = \(1, 2\), not \(2,\)"),
+        ([[1, 3], [1, 0]], r"blocks.stiffness must .* = \(2, 12, 12\), not \(1, 12, 12\)"),
+    ],
+)
+def test_blocks_are_between_two_bodies_of_the_model(bodies: list, message: str) -> None:
+    model, _, _, system, *_ = step()
+    unit = jnp.eye(12)[None]
+    with pytest.raises(ValueError, match=message):
+        describe(model, system, KRMBlocks(jnp.asarray(bodies), unit, unit, unit))

@@ -1,5 +1,6 @@
 """The blocks of a step's problem, taken from its assembled system."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import jax
@@ -15,7 +16,8 @@ from jaxccp.dynamics.free_bodies.free_bodies import FreeBodies
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.step import StepSystem
 from jaxccp.dynamics.trees.shared_mass import SharedMass
-from jaxccp.math import linear3
+from jaxccp.math import linear3, trees
+from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.model.family import MassRoot
 from jaxccp.model.model import Model
 
@@ -42,7 +44,7 @@ class KRMBlocks:
     def combined(
         self, stiffness: Array | float, damping: Array | float, mass: Array | float
     ) -> Float[Array, "k 12 12"]:
-        """Return c_K K + c_R R + c_M M; a step of Euler implicit linearised takes h², h and 1.
+        """Return c_K K + c_R R + c_M M; an implicit Euler step takes h², h and 1.
 
         Args:
             stiffness: c_K.
@@ -51,12 +53,43 @@ class KRMBlocks:
         """
         return stiffness * self.stiffness + damping * self.damping + mass * self.mass
 
+    def checked(self, bodies: Sequence[str]) -> "KRMBlocks":
+        """Return the blocks as arrays, after checking them against the bodies of a model.
+
+        Args:
+            bodies: name of each body.
+
+        Raises:
+            ValueError: an array has another shape; or indices of bodies are not whole numbers, or
+                are known and out of range or not of two different bodies.
+        """
+        pairs = jnp.asarray(self.bodies)
+        blocks = Dimension("blocks", len(pairs) if pairs.ndim == 2 else 1)
+        as_floats("blocks.bodies", pairs, [blocks, 2])
+        wrong = not jnp.issubdtype(pairs.dtype, jnp.integer)
+        if not trees.is_traced(pairs):
+            known = np.asarray(pairs)
+            wrong |= bool(np.any((known < 0) | (known >= len(bodies))))
+            wrong |= bool(np.any(known[:, 0] == known[:, 1]))
+        if wrong:
+            raise ValueError(
+                "blocks.bodies must be pairs of two different bodies, by their indices 0 to "
+                f"{len(bodies) - 1} (model.topology.body gives that of a name), not {self.bodies}"
+            )
+        return KRMBlocks(
+            pairs,
+            *(
+                as_floats(f"blocks.{name}", getattr(self, name), [blocks, 12, 12])
+                for name in ("stiffness", "damping", "mass")
+            ),
+        )
+
 
 def describe(
     model: Model,
     system: StepSystem,
     blocks: KRMBlocks | None = None,
-    weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
+    weights: tuple[Array | float, Array | float, Array | float] | None = None,
 ) -> Descriptor:
     """Return the blocks of a step's problem, in global axes and physical units.
 
@@ -69,12 +102,14 @@ def describe(
             with ``eliminate=False``, and with the forces of ``blocks`` at the present pose among
             its applied forces.
         blocks: K/R/M blocks, over the twists of bodies; H is then M + c_K K + c_R R + c_M M.
-        weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
+        weights: c_K, c_R, c_M; None: (h², h, 1), as in an implicit Euler step of the system's
+            length h.
 
     Raises:
-        ValueError: rows over the twists of bodies are eliminated; ``blocks`` are given for bodies
-            that share a mass matrix, or there are free bodies outside of it, or impacts that act
-            late in the step.
+        ValueError: rows over the twists of bodies are eliminated; ``blocks`` have an array of
+            another shape, or are known not to be between two bodies of the model, or are given for
+            bodies that share a mass matrix; there are free bodies outside of it, or impacts that
+            act late in the step.
     """
     if system.shared is None:
         assert system.free_bodies is not None
@@ -92,7 +127,7 @@ def _over_twists(
     system: StepSystem,
     bodies: FreeBodies,
     blocks: KRMBlocks | None,
-    weights: tuple[Array | float, Array | float, Array | float],
+    weights: tuple[Array | float, Array | float, Array | float] | None,
 ) -> Descriptor:
     """Return the blocks over the twists of bodies; see :func:`describe`."""
     assert bodies.delassus is not None
@@ -113,6 +148,8 @@ def _over_twists(
 
     pairs, coupling = jnp.zeros((0, 2), jnp.int32), jnp.zeros((0, 12, 12), dtype)
     if blocks is not None:
+        blocks, h = blocks.checked(model.topology.bodies), system.h
+        weights = (h * h, h, 1.0) if weights is None else weights
         movable = jnp.repeat(mask[blocks.bodies], 6, axis=1)
         pairs = blocks.bodies
         coupling = jnp.where(
