@@ -1,7 +1,8 @@
 """The function that solves a problem with any algorithm."""
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from numbers import Integral
+from typing import Any, TypeVar
 
 import jax.numpy as jnp
 from jax import lax
@@ -29,8 +30,8 @@ class Stop:
     """Stopping rule: residual ≤ atol + rtol · max‖r_c‖ [m/s], or the iteration limit.
 
     Raises:
-        ValueError: a tolerance is negative, ``rtol`` is not below 1, or ``max_iterations`` is not a
-            whole number ≥ 0.
+        ValueError: a tolerance is negative, ``rtol`` is not below 1, or ``max_iterations`` or
+            ``history`` is not a whole number ≥ 0.
     """
 
     atol: float | Float[Array, ""] | None = None
@@ -60,6 +61,8 @@ class Stop:
             raise ValueError(
                 f"Stop: max_iterations must be a whole number ≥ 0, not {self.max_iterations!r}"
             )
+        if not (isinstance(self.history, Integral) and self.history >= 0):
+            raise ValueError(f"Stop: history must be a whole number ≥ 0, not {self.history!r}")
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """Return the residual at which ``problem`` counts as solved [m/s]."""
@@ -71,6 +74,12 @@ class Stop:
         if self.atol is not None:
             return self.atol
         return 1e-8 if jnp.finfo(dtype).eps < 1e-10 else 1e-5
+
+
+def check_stop(stop: Any) -> None:
+    """Raise TypeError unless ``stop`` is a stopping rule."""
+    if not isinstance(stop, Stop):
+        raise TypeError(f"stop must be a Stop, such as Stop(atol=1e-8), not {stop!r}")
 
 
 def solve(
@@ -116,24 +125,25 @@ def solve(
     Raises:
         ValueError: unknown law, solver or gradient, shapes that do not fit one another, or a solver
             that does not accept this problem.
-        TypeError: ``solver`` is neither an instance nor a name.
+        TypeError: ``solver`` is neither an instance nor a name, or ``stop`` is no :class:`Stop`.
     """
     check_gradient(gradient)
     check_law(law)
+    stop = Stop() if stop is None else stop
+    check_stop(stop)
     problem = problem.checked()
     if distant is not None:
         contacts = Dimension("contacts", len(problem.cones.mu))
         distant = as_floats("distant", distant, [contacts]) != 0
     member = resolved("apgd" if solver is None else solver)
     if not problem.cones.rows:
-        return Solution(problem.r, problem.r, empty_statistics(problem.r.dtype, stop or Stop()))
+        return Solution(problem.r, problem.r, empty_statistics(problem.r.dtype, stop))
     frozen = lax.stop_gradient(problem if distant is None else problem.without(distant))
     frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else problem.multipliers("guess", guess)
     start = lax.stop_gradient(start)
     # Which algorithm an automatic choice comes to may depend on numbers that are known here.
     algorithm = member.resolve(frozen, law)
-    stop = stop or Stop()
     limits = stop.atol, stop.rtol, stop.max_iterations
     settings = algorithm, law, stop.history, gradient, unique and can_share_loads(problem)
     return _solve(settings, problem, frozen, start, limits)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxccp
 from jaxccp.ccp import (
     PSOR,
     SOLVERS,
@@ -178,8 +179,22 @@ def test_no_rows(name: str) -> None:
         ((1e-9, 0.0, 1e3), "max_iterations must be a whole number"),
         ((1e-9, 0.0, -1), "max_iterations must be a whole number"),
         ((float("nan"),), "atol must be a speed ≥ 0"),
+        ((1e-9, 0.0, 10, 2.5), "history must be a whole number ≥ 0, not 2.5"),
+        ((1e-9, 0.0, 10, -1), "history must be a whole number"),
     ],
 )
 def test_bad_limits_of_a_solve_are_refused(given, message) -> None:
     with pytest.raises(ValueError, match=message):
         Stop(*given)
+
+
+@pytest.mark.parametrize("stop", [1e-8, Stop, "tight", 0, {"atol": 1e-8}])
+def test_what_is_no_stopping_rule_is_refused(stop) -> None:
+    problem = random_case(0, 0, 1).problem()
+    for call in (
+        lambda: jaxccp.solve(problem, stop=stop),
+        lambda: jaxccp.EulerImplicitLinearized(stop=stop),
+        lambda: jaxccp.HHT(stop=stop),
+    ):
+        with pytest.raises(TypeError, match=r"stop must be a Stop, such as Stop\(atol=1e-8\), not"):
+            call()

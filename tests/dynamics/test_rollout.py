@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -191,9 +192,10 @@ def test_wrong_arguments(arguments: dict, message: str) -> None:
 
 @pytest.mark.parametrize("name", list(STEPPERS))
 def test_steppers_refuse_a_step_that_is_no_time(name: str) -> None:
-    for h in (0.0, -1e-3, float("nan")):
+    wrong: Any
+    for wrong in (0.0, -1e-3, float("nan"), float("inf"), "1e-3", None, np.array([1e-3, 2e-3])):
         with pytest.raises(ValueError, match="h must be a positive time in seconds"):
-            STEPPERS[name](h=h)
+            STEPPERS[name](h=wrong)
 
 
 def test_single_precision_follows_double() -> None:

@@ -1,6 +1,7 @@
 """Settings of steppers on velocities, and what they carry from step to step."""
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import ClassVar, Literal, get_args
 
 import jax
@@ -8,7 +9,7 @@ import jax
 from jaxccp.ccp.derivative import Gradient
 from jaxccp.ccp.derivative.gradient import check_gradient
 from jaxccp.ccp.problem import Law, check_law
-from jaxccp.ccp.solve import Stop
+from jaxccp.ccp.solve import Stop, check_stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
@@ -79,8 +80,12 @@ class ConeSettings:
     and warm start (:mod:`jaxccp.ccp.redundancy`). A step may take twice the time."""
 
     def __post_init__(self) -> None:
-        if not self.h > 0:
-            raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
+        if not isinstance(self.h, Real) or not 0 < self.h < float("inf"):
+            raise ValueError(
+                f"h must be a positive time in seconds, not {self.h!r}; one that is traced or "
+                "differentiated is the argument h of a step"
+            )
+        check_stop(self.stop)
         check_law(self.law)
         check_gradient(self.gradient)
         if self.solver is not None:
@@ -180,8 +185,8 @@ class Settings(ConeSettings):
         Raises:
             ValueError: an array of the state has another shape, or the carry is another stepper's.
         """
-        model = self.stepping_model(model)
         state = checked_start(model, state, own=ImpulseCarry)
+        model = self.stepping_model(model)
         if isinstance(state, ImpulseCarry):
             state, known, memory = state.state, state.warm_start, state.smooth
             warm_start = resized(known, cache_size(model.topology))
