@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import StepLength, Stepper, step_length
+from jaxccp.dynamics.stepper import StepLength, Stepper, check_model_and_stepper, step_length
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
 from jaxccp.math.array_input import Floats
@@ -66,9 +66,12 @@ def linearise(
         h: length of the step [s]; that of the stepper when None.
 
     Raises:
+        TypeError: model, state or stepper is something else, such as a carry or the name of a
+            stepper.
         ValueError: an array has another shape, ``h`` is known and not positive and finite, or see
             :func:`jaxccp.retract`.
     """
+    check_model_and_stepper(model, stepper)
     if h is not None:
         step_length(h, stepper.h, None)
     return _linearise(model, state, control, stepper, force, h)

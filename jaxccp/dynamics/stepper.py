@@ -12,6 +12,7 @@ from jaxccp.math import quaternion, trees
 from jaxccp.math.array_input import as_floats
 from jaxccp.math.jitted import compiled_outside_of_jit, jitted
 from jaxccp.model.model import Model
+from jaxccp.model.model_input import check_is_model
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
@@ -42,11 +43,7 @@ def check_model_and_stepper(model: Any, stepper: Any) -> None:
         TypeError: they are something else, such as what a file was read into, or the name or the
             class of a stepper.
     """
-    if not isinstance(model, Model):
-        kind = type(model).__name__
-        held = isinstance(getattr(model, "model", None), Model)
-        remedy = f"that of a {kind} is its attribute model" if held else "ModelBuilder makes one"
-        raise TypeError(f"model must be a jaxccp.Model, not a {kind}: {remedy}")
+    check_is_model(model)
     if isinstance(stepper, str):
         what, remedy = repr(stepper), f"jaxccp.dynamics.STEPPERS[{stepper!r}](h)"
     elif isinstance(stepper, type):
@@ -72,19 +69,40 @@ def checked_start(
             quaternions of another length are then normalised. None for any.
 
     Raises:
+        TypeError: the start is neither.
         ValueError: an array of either has another shape than the model's states have, or the carry
             is another stepper's.
     """
-    if isinstance(start, State):
-        state = checked_state(model, start, batched)
+    if isinstance(start, State) or not isinstance(getattr(start, "state", None), State):
+        state = checked_state(model, cast(State, start), batched)
         return cast(Start, state if own is None else _with_unit_quaternions(state))
     if own is not None and not isinstance(start, own):
         raise ValueError(
-            f"the stepper continues from a State or {own.__name__}, not from the "
-            f"{type(start).__name__} of another stepper: pass carry.state"
+            f"the stepper continues from a State or its own {own.__name__}, not from "
+            f"{type(start).__name__}: pass its attribute state"
         )
     checked_state(model, start.state, batched)
     return start
+
+
+def checked_carried(model: Model, carry: Carry, own: type[Carry]) -> State:
+    """Return the state of a carry, with its entries checked and converted to arrays of floats.
+
+    Args:
+        model: the model of the state.
+        carry: the carry from which a step continues.
+        own: class of the stepper's carries.
+
+    Raises:
+        TypeError: the carry is another stepper's, or a state.
+        ValueError: an array has another shape.
+    """
+    if not isinstance(carry, own):
+        raise TypeError(
+            f"advance continues from the stepper's own {own.__name__}, not from "
+            f"{type(carry).__name__}: start with stepper.init(model, state)"
+        )
+    return checked_state(model, carry.state)
 
 
 @jitted

@@ -1,4 +1,4 @@
-"""States that users pass, checked against the model while tracing."""
+"""States that users pass, checked with and against their model while tracing."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,23 +9,33 @@ import jax.numpy as jnp
 from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.model.family import FamilyState
 from jaxccp.model.model import Model
+from jaxccp.model.model_input import check_arrays, check_is_model
 from jaxccp.model.state import Rotors, State
 
 
 def checked_state(model: Model, state: State, batched: bool = False, what: str = "state") -> State:
     """Return a state whose entries are JAX arrays of floats, with the shapes that the model
-    requires.
+    requires; the arrays of the model are checked, too.
 
     Args:
         model: the model that the state belongs to.
         state: the state, whose entries may be NumPy arrays or lists.
-        batched: whether entries may have leading axes; else the state is of one copy.
+        batched: whether arrays may have leading axes; else model and state are of one copy.
         what: name of the argument, with which the message of an error begins.
 
     Raises:
-        ValueError: an entry has another shape, such as that of another model's state, or the state
-            has another number of families.
+        TypeError: the model is no :class:`jaxccp.Model`, or the state is something else, such as a
+            carry or a result that has the state.
+        ValueError: an array of either has another shape, such as that of another model's state, or
+            the state has another number of families.
     """
+    check_is_model(model)
+    if not isinstance(state, State):
+        kind = "an array" if isinstance(state, jax.Array) else type(state).__name__
+        held = isinstance(getattr(state, "state", None), State)
+        remedy = "pass its attribute state" if held else "ModelBuilder makes one"
+        raise TypeError(f"{what} must be a jaxccp.State, not {kind}: {remedy}")
+    check_arrays(model, batched)
     topology = model.topology
     linkage = topology.linkage
     axes, tendons = linkage.axes, linkage.routing.tendons

@@ -14,7 +14,11 @@ from jaxccp.dynamics import (
     EulerImplicitLinearized,
     RungeKutta4,
     accelerations,
+    energy,
+    equilibrium,
     fit_capacity,
+    linearise,
+    modes,
     rollout,
     rollout_adaptive,
     rollout_batch,
@@ -88,11 +92,46 @@ def test_what_is_no_model_or_no_stepper_is_refused(run: Callable[[Any, State, An
         run(model, state, 1e-3)
 
 
-def test_a_step_refuses_what_is_no_model() -> None:
+def test_a_step_and_its_linearisation_refuse_what_is_no_model_or_no_stepper() -> None:
     model, state = arm()
     loaded: Any = SimpleNamespace(model=model)
-    with pytest.raises(TypeError, match="its attribute model"):
-        EulerImplicitLinearized().step(loaded, state)
+    wrong: Any = "euler"
+    for run in (EulerImplicitLinearized().step, partial(linearise, stepper=RungeKutta4())):
+        with pytest.raises(TypeError, match="its attribute model"):
+            run(loaded, state)
+    with pytest.raises(TypeError, match=r"STEPPERS\['euler'\]\(h\)"):
+        linearise(model, state, stepper=wrong)
+
+
+STEPPER = EulerImplicitLinearized()
+FROM_STATE: dict[str, Callable[[Model, Any], Any]] = {
+    "linearise": lambda model, state: linearise(model, state, stepper=STEPPER),
+    "adaptive": lambda model, state: rollout_adaptive(model, state, 0.1, 1e-3, STEPPER),
+    "modes": modes,
+    "equilibrium": equilibrium,
+    "energy": energy,
+    "rollout": lambda model, state: rollout(model, state, STEPPER, 4),
+    "step": STEPPER.step,
+}
+
+
+@pytest.mark.parametrize("name", FROM_STATE)
+def test_what_is_no_state_is_refused(name: str) -> None:
+    builder = ModelBuilder()
+    bob = builder.add_body(1.0, (0.1, 0.1, 0.1), (0, 0, -0.5))
+    builder.add_joint(Revolute((0, 1, 0)), 0, bob, (0, 0, 0))
+    model, state = builder.build()
+    run, rest = FROM_STATE[name], equilibrium(model, state)
+    if name in ("rollout", "step"):  # which continue from a carry
+        with pytest.raises(ValueError, match="not from Equilibrium: pass its attribute state"):
+            run(model, rest)
+    else:
+        for held in (STEPPER.init(model, state), rest):
+            kind = type(held).__name__
+            with pytest.raises(TypeError, match=rf"State, not {kind}: pass its attribute state"):
+                run(model, held)
+    with pytest.raises(TypeError, match=r"must be a jaxccp\.State, not an array: ModelBuilder"):
+        run(model, state.position)
 
 
 def test_right_shapes_are_taken() -> None:

@@ -243,6 +243,69 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 SHORT_TWIST = replace(STATE, velocity=STATE.velocity[:2])
 
 
+def varied(part: str, value: Any) -> Model:
+    """Return the arm with another array, such as that of ``"axes.damping"``."""
+    table, _, name = part.rpartition(".")
+    if not table:
+        return replace(MODEL, **{name: value})
+    return replace(MODEL, **{table: replace(getattr(MODEL, table), **{name: value})})
+
+
+MODELS = {
+    "bodies.mass": (ZERO(1), r"\(bodies,\) = \(3,\) for bodies world, link0, link1, not \(1,\)"),
+    "bodies.inertia": (ZERO((3, 3)), r"\(bodies, 3, 3\) = \(3, 3, 3\) for .*, not \(3, 3\)"),
+    "shapes.friction": (ZERO(1), r"\(shapes,\) = \(0,\), not \(1,\)"),
+    "joints.anchor": (ZERO((2, 3)), r"\(joints, 2, 3\) = \(2, 2, 3\) for joints shoulder, elbow"),
+    "axes.direction": (ZERO(3), r"\(axes, 3\) = \(2, 3\) for axes shoulder, elbow, not \(3,\)"),
+    "axes.damping": (0.1, r"\(axes and tendons,\) = \(2,\) for .* shoulder, elbow, not \(\)"),
+    "actuators.gain": (ZERO((4, 2)), ACTUATORS + r"\(4, 2\); a batch goes through jax.vmap"),
+    "activations.time_constant": (ZERO(2), r"\(activations,\) = \(1,\) for activations second"),
+    "contact.margin": (ZERO(1), r"\(\), not \(1,\)"),
+    "gravity": (jnp.array(-9.81), r"\(3,\), not \(\)"),
+}
+
+
+@pytest.mark.parametrize(("part", "given"), MODELS.items(), ids=MODELS)
+def test_a_model_with_an_array_of_another_shape_is_refused(part: str, given: tuple) -> None:
+    value, message = given
+    model = varied(part, value)
+    for call in (EULER.step, partial(jaxccp.rollout, stepper=EULER, steps=2), jaxccp.energy):
+        with pytest.raises(ValueError, match=rf"^model\.{part} must have shape .*{message}"):
+            call(model, STATE)
+    carry = EULER.init(MODEL, STATE)
+    with pytest.raises(ValueError, match=rf"^model\.{part} must"):
+        EULER.advance(model, carry)
+    with pytest.raises(ValueError, match=rf"^model\.{part} must"):
+        jax.eval_shape(jax.jit(EULER.step), model, STATE)
+
+
+def test_a_model_with_a_list_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"axes.damping must be an array, not a list: jnp\.asarray"):
+        EULER.step(varied("axes.damping", [0.1, 0.1]), STATE)
+
+
+def test_copies_of_a_model_are_checked_one_by_one() -> None:
+    """Batches of models go through ``vmap`` and ``rollout_batch``, where every copy is checked."""
+
+    def step(damping: Any) -> State:
+        return EULER.step(varied("axes.damping", damping), STATE)[0]
+
+    def run(damping: Any) -> State:
+        axes = jax.tree.map(lambda _: None, MODEL)
+        axes = replace(axes, axes=replace(axes.axes, damping=0))
+        model = varied("axes.damping", damping)
+        return jaxccp.rollout_batch(model, STATE, EULER, 1, model_axes=axes)[0]
+
+    dampings = np.array([[0.1, 0.2], [0.3, 0.4], [0.0, 0.0]])
+    expected = [step(damping).velocity for damping in dampings]
+    for call in (jax.vmap(step), run):
+        np.testing.assert_allclose(call(dampings).velocity, expected, atol=1e-12)
+        with pytest.raises(
+            ValueError, match=r"model.axes.damping .*2,?\) for .*, not \((3, )?1,?\)"
+        ):
+            call(dampings[:, :1])
+
+
 @cache
 def sensors() -> Any:
     return jaxccp.attach_sensors(MODEL, {"turn": jaxccp.Sensor("jointpos", "elbow")})

@@ -264,6 +264,12 @@ def test_a_stepper_says_that_it_cannot_continue_from_anothers_carry(stepper: Any
     other: Any = EulerImplicitLinearized() if isinstance(stepper, HHT) else HHT()
     carry = other.init(model, state)
     for start in (stepper.init, lambda model, start: rollout(model, start, stepper, 1)):
-        with pytest.raises(ValueError, match=r"of another stepper: pass carry\.state"):
+        with pytest.raises(ValueError, match=r"not from \w+Carry: pass its attribute state"):
             start(model, carry)
         start(model, carry.state)
+    own = type(stepper.init(model, state)).__name__
+    wrong: Any
+    for wrong in (state, carry):
+        message = rf"own {own}, not from {type(wrong).__name__}: start with stepper\.init\(model"
+        with pytest.raises(TypeError, match=message):
+            stepper.advance(model, wrong)

@@ -111,7 +111,8 @@ def rollout_adaptive(
         control: control of each actuator; 0 when None.
 
     Raises:
-        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is no stepper.
+        TypeError: the model is no :class:`jaxccp.Model`, the state no :class:`jaxccp.State`, or the
+            stepper no stepper.
         ValueError: an array has another shape, or a time is known and not positive and finite.
     """
     check_model_and_stepper(model, stepper)

@@ -31,10 +31,10 @@ from jaxccp.dynamics.second_order.smooth_report import (
     report_smooth_step,
     with_rotors,
 )
-from jaxccp.dynamics.second_order.state_projection import project_state
+from jaxccp.dynamics.second_order.state_projection import project_state, with_fitting_velocities
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
+from jaxccp.dynamics.stepper import StepLength, Stepper, checked_carried, checked_start, step_length
 from jaxccp.dynamics.steppers.alpha_carry import AlphaCarry, Coefficients, StepEnd
 from jaxccp.dynamics.steppers.alpha_sweeps import sweeps
 from jaxccp.dynamics.steppers.parts import mask_invalid
@@ -48,7 +48,6 @@ from jaxccp.model.kinematics.configuration import (
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 ROUNDED = 2 / 3
 """Exponent of the machine epsilon: changes up to that power of it, times the size of the
@@ -78,7 +77,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
 
     def init(self, model: Model, state: State | AlphaCarry) -> AlphaCarry:
         """Return the carry for the first step of a sequence; see
-        :meth:`jaxccp.EulerImplicitLinearized.init`.
+        :meth:`jaxccp.EulerImplicitLinearized.init`. Velocities of a state that its joints do not
+        allow become the nearest ones by mass, as momentum gives them.
 
         Args:
             model: the model.
@@ -89,8 +89,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 is block diagonal; or there is armature along a coordinate that a family moves, but
                 there was none when the model was built.
         """
-        model = second_order_model(model, type(self).__name__)
         state = checked_start(model, state, own=AlphaCarry)
+        model = second_order_model(model, type(self).__name__)
         if isinstance(state, AlphaCarry):
             warm_start = resized(state.warm_start, cache_size(model.topology))
             memory = resized_memory(state.smooth, model)
@@ -101,7 +101,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         count = count_velocities(model.topology, state.families)
         warm_start = empty_warm_start(model.topology, dtype)
         still, memory = jnp.zeros(count, dtype), empty_memory(model)
-        return AlphaCarry(with_joint_coordinates(model, state), warm_start, still, memory)
+        state = with_fitting_velocities(model, with_joint_coordinates(model, state))
+        return AlphaCarry(state, warm_start, still, memory)
 
     def advance(
         self,
@@ -125,11 +126,12 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             The carry of the next step, and the report.
 
         Raises:
+            TypeError: the carry is another stepper's, or a state.
             ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or
                 ``h`` is not positive.
         """
+        c, state = self.coefficients, checked_carried(model, carry, AlphaCarry)
         model = second_order_model(model, type(self).__name__)
-        c, state = self.coefficients, checked_state(model, carry.state)
         h = step_length(h, self.h, state.position.dtype)
         force, control = checked_inputs(model, force, control, state.position.dtype)
         memory = carry.smooth

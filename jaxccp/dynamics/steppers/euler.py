@@ -52,6 +52,7 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
             The carry of the next step, and the report.
 
         Raises:
+            TypeError: the carry is another stepper's, or a state.
             ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or
                 ``h`` is not positive.
         """

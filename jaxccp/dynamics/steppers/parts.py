@@ -24,13 +24,12 @@ from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.dynamics.step_report import StepReport, step_report
-from jaxccp.dynamics.stepper import StepLength, step_length
+from jaxccp.dynamics.stepper import StepLength, checked_carried, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
 from jaxccp.model.actuators.activation import later
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
-from jaxccp.model.state_input import checked_state
 
 _Tree = TypeVar("_Tree")
 
@@ -79,6 +78,7 @@ def assemble_step(
         h: length of the step [s]; that of the settings when None.
 
     Raises:
+        TypeError: the carry is not an :class:`ImpulseCarry`.
         ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; ``h`` is
             not positive; or the stepper is of another kind.
     """
@@ -87,7 +87,7 @@ def assemble_step(
             f"a step of {type(settings).__name__} is no single cone problem, since it finds smooth "
             "motion by another method: take EulerImplicitLinearized or EulerImplicitProjected"
         )
-    state = checked_state(model, carry.state)
+    state = checked_carried(model, carry, ImpulseCarry)
     h = step_length(h, settings.h, state.position.dtype)
     force, control = checked_inputs(model, force, control, state.position.dtype)
     model = settings.stepping_model(model)

@@ -19,10 +19,10 @@ from jaxccp.dynamics.second_order.smooth_motion import (
     smooth_motion,
 )
 from jaxccp.dynamics.second_order.smooth_report import end_memory, report_smooth_step, with_rotors
-from jaxccp.dynamics.second_order.state_projection import project_state
+from jaxccp.dynamics.second_order.state_projection import project_state, with_fitting_velocities
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import StepLength, Stepper, checked_start, step_length
+from jaxccp.dynamics.stepper import StepLength, Stepper, checked_carried, checked_start, step_length
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.actuators.activation import later
@@ -30,7 +30,6 @@ from jaxccp.model.kinematics.configuration import integrate_configuration, with_
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 NODES, WEIGHTS = np.array([0.0, 0.5, 0.5, 1.0]), np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
 """Times of the stages, as fractions of the step, and their weights."""
@@ -48,6 +47,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
         """Return the carry for the first step of a sequence; given a carry, continue its sequence.
+        Velocities of a state that its joints do not allow become the nearest ones by mass.
 
         Args:
             model: the model.
@@ -58,13 +58,16 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
                 the model may jump; its mass matrix is block diagonal; or there is armature along a
                 coordinate that a family moves, but there was none when the model was built.
         """
-        model = _checked(model)
         state = checked_start(model, state, own=ImpulseCarry)
+        model = _checked(model)
         is_carry = isinstance(state, ImpulseCarry)
         before = state.state if is_carry else state
         memory = resized_memory(state.smooth, model) if is_carry else empty_memory(model)
         none = empty_warm_start(model.topology, before.position.dtype)
-        return ImpulseCarry(with_joint_coordinates(model, before), none, memory)
+        before = with_joint_coordinates(model, before)
+        if not is_carry:
+            before = with_fitting_velocities(model, before)
+        return ImpulseCarry(before, none, memory)
 
     def advance(
         self,
@@ -88,11 +91,12 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             The carry of the next step, and the report.
 
         Raises:
+            TypeError: the carry is another stepper's, or a state.
             ValueError: ``force`` or ``control`` has another shape, as when they are exchanged;
                 ``h`` is not positive; or see :meth:`init`.
         """
+        state = checked_carried(model, carry, ImpulseCarry)
         model = _checked(model)
-        state = checked_state(model, carry.state)
         h = step_length(h, self.h, state.position.dtype)
         force, control = checked_inputs(model, force, control, state.position.dtype)
         memory: ContactMemory | None = carry.smooth
