@@ -396,6 +396,70 @@ def test_loops_are_closed_in_position_and_velocity() -> None:
     assert abs(angles[-1]) > 3 and coarse > 3.5 * fine
 
 
+# Initial velocities
+
+STARTS = [*SCHEMES, "rk4"]
+IMPLEMENTED = SCHEMES | {"rk4": RungeKutta4()}
+
+
+@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize(("speed", "spin"), [(0.0, 1.0), (-0.5, 0.0)])
+def test_steps_start_from_the_momentum_of_bodies(name: str, speed: float, spin: float) -> None:
+    # A hinge that appears at the end of a bar takes away all but the momentum about itself.
+    mass, moment, arm, rotor = 1.0, 0.02, 0.5, 0.03
+    builder = ModelBuilder()
+    bar = builder.add_body(
+        mass, (moment,) * 3, (arm, 0, 0), velocity=(0, 0, speed), angular_velocity=(0, spin, 0)
+    )
+    builder.add_joint(Revolute((0, 1, 0), armature=rotor), 0, bar, (0, 0, 0))
+    model, start = builder.build()
+    about = (moment + rotor) * spin - mass * arm * speed
+    after = IMPLEMENTED[name].init(model, start).state
+    rate = float(joint_motion(model, after).rate[0])
+    np.testing.assert_allclose(rate, about / (moment + mass * arm**2 + rotor), rtol=1e-12)
+    np.testing.assert_allclose(after.velocity[bar] / rate, [0, 0, -arm], atol=1e-12)
+
+
+def test_initial_velocities_of_a_loop_are_the_nearest_by_mass() -> None:
+    model, state = linkage()
+    random = np.random.default_rng(1)
+    free = np.flatnonzero(model.topology.free)
+    before = random.normal(size=(len(free), 6))
+    velocities, spins = np.split(before, 2, axis=1)
+    state = replace(
+        state,
+        velocity=state.velocity.at[free].set(velocities),
+        angular_velocity=state.angular_velocity.at[free].set(spins),
+    )
+    after = SCHEMES["trapezoidal"].init(model, state).state
+    # The multipliers of all joints, those of the trees included: M ΔV = Cᵀ λ and C V = 0.
+    motion, ends = joint_motion(model, state), model.topology.linkage.bodies
+    rows = np.zeros((len(motion.bilateral), len(model.topology.bodies), 6))
+    for row, joint in enumerate(model.topology.linkage.bilateral[0]):
+        rows[row, ends[joint]] = np.asarray(motion.bilateral)[row]
+    rows = rows[:, free].reshape(len(rows), -1)
+    inertia = np.zeros((6 * len(free), 6 * len(free)))
+    for k, body in enumerate(free):
+        turn = rotation(np.asarray(state.quaternion[body]))
+        moments = turn @ np.asarray(model.bodies.inertia[body]) @ turn.T
+        inertia[6 * k :][:3, 6 * k :][:, :3] = float(model.bodies.mass[body]) * np.eye(3)
+        inertia[6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] = moments
+    response = np.linalg.solve(inertia, rows.T)
+    force = np.linalg.pinv(rows @ response, rcond=1e-10) @ (rows @ before.ravel())
+    expected = (before.ravel() - response @ force).reshape(-1, 6)
+    np.testing.assert_allclose(after.twist[free], expected, atol=1e-10)
+
+
+def test_initial_velocities_that_fit_stay() -> None:
+    model, state = toys()
+    moving = forward_kinematics(
+        model, state, state.joint_positions + 0.3, jnp.cos(jnp.arange(len(state.joint_positions)))
+    )
+    after = SCHEMES["hht"].init(model, moving).state
+    np.testing.assert_allclose(after.twist, moving.twist, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(after.families[0].v, moving.families[0].v)
+
+
 # What is refused
 
 
