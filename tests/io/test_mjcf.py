@@ -290,6 +290,16 @@ def test_limits_of_balls(tmp_path: Path) -> None:
     np.testing.assert_allclose(rate, data.efc_vel, atol=1e-12)
 
 
+def test_a_limit_that_no_ball_reaches_is_none(tmp_path: Path) -> None:
+    # MuJoCo's angles of balls end at 180°, too.
+    file = tmp_path / "sockets.xml"
+    file.write_text(SOCKETS.replace("0 20", "0 190"))
+    loaded = load(file)
+    first = loaded.model.topology.linkage.balls
+    np.testing.assert_allclose(loaded.model.axes.upper[first], [np.deg2rad(50) - 0.1])
+    assert [line for line in loaded.approximated if "turns as far" in line]
+
+
 CROWD = """
 <mujoco>
   <worldbody>

@@ -187,6 +187,7 @@ def two() -> tuple[ModelBuilder, int]:
         (lambda b, i: Revolute(armature=cast(Any, "1")), "armature must be one number, not '1'"),
         (lambda b, i: Coupling({"a": 1.0}, friction=cast(Any, None)), "friction must be one"),
         (lambda b, i: Spherical(limits=(-1, 1)), "its largest angle.*three hinges"),
+        (lambda b, i: Spherical(limits=(0, 45)), "at most π rad.*give radians"),
         (lambda b, i: Spherical(rest=0.2), "no rest angle"),
         (lambda b, i: Universal(Hinge((1, 0, 0)), Hinge((1, 1, 0))), "right angles"),
         (lambda b, i: Planar(hinge=Hinge((1, 0, 0))), "right angles"),

@@ -60,8 +60,8 @@ class Ball(Axis):
     """Three degrees of freedom: rotation about any axis through the joint's origin.
 
     Its coordinates are the rotation vector [rad], its rates the angular velocity [rad/s], both in
-    the second body's joint frame. ``limits`` are (0, the largest angle of rotation). ``axis`` has
-    no effect; ``point`` and ``rest`` must be 0.
+    the second body's joint frame. ``limits`` are (0, the largest angle of rotation, of π at most).
+    ``axis`` has no effect; ``point`` and ``rest`` must be 0.
     """
 
     motion = "ball"
@@ -86,6 +86,11 @@ class Ball(Axis):
             raise ValueError(
                 f"{type(self).__name__}: limits of a ball must be (0, its largest angle), not "
                 f"{self.limits!r}; three hinges have others"
+            )
+        if self.limits is not None and np.pi < self.limits[1] < np.inf:
+            raise ValueError(
+                f"{type(self).__name__}: the angle of a ball is at most π rad, so that limits of "
+                f"{self.limits!r} never act; give radians, or none"
             )
         if self.rest:
             raise ValueError(

@@ -153,7 +153,7 @@ def _add(
 
 
 def _note_unsupported(source: Source, report: ImportReport) -> None:
-    """Note effects of the file's joints that joints of this package do not have."""
+    """Note effects of the file's joints that joints here do not have, and limits of no effect."""
     m = source.m
     for joint in range(m.njnt):
         dof = m.jnt_dofadr[joint]
@@ -162,6 +162,12 @@ def _note_unsupported(source: Source, report: ImportReport) -> None:
             index = dof if column.startswith("dof") else joint
             if len(values) and np.any(values[index]):
                 report.ignore(source.label("joint", joint), f"{what} is not supported")
+        largest = m.jnt_range[joint, 1] - m.jnt_margin[joint]
+        if m.jnt_type[joint] == BALL and m.jnt_limited[joint] and largest > np.pi:
+            report.approximate(
+                source.label("joint", joint),
+                "its limit is beyond 180°, which no ball reaches: none",
+            )
 
 
 def _has_forces(source: Source, joint: int) -> bool:
@@ -200,11 +206,12 @@ def _axes(
 
 
 def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
-    """Return the limits of a ball's angle [rad]: 0 and the largest angle; None without a limit."""
+    """Return the limits (0, largest angle) of a ball [rad]; None without one that it can reach."""
     m = source.m
     if not m.jnt_limited[joint] or source.is_disabled("LIMIT", "CONSTRAINT"):
         return None
-    return 0.0, limits_inside(m.jnt_range[joint], float(m.jnt_margin[joint]))[1]
+    limits = 0.0, limits_inside(m.jnt_range[joint], float(m.jnt_margin[joint]))[1]
+    return limits if limits[1] <= np.pi else None
 
 
 def _common(source: Source, joint: int) -> dict[str, Any]:
