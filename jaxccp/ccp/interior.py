@@ -93,6 +93,10 @@ def _units(problem: Problem) -> tuple[Array, Array]:
 def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
     """Return a point on the axes of the cones, in units of the largest velocity at λ = 0.
 
+    A row with two wide bounds starts as near to 0 as one without bounds. The slack of the bound
+    that is further away is smaller in proportion, so that all products of distance and slack are of
+    one size.
+
     Args:
         problem: n rows.
         rho: step size of each row [kg].
@@ -103,8 +107,12 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
     rows, blocks = cones.split(rho)
     has_lo, has_hi, low, high = _bounds(problem)
     offset = speed * rows
-    scalars = jnp.where(has_lo, low + offset, jnp.where(has_hi, high - offset, 0.0))
-    scalars = jnp.where(has_lo & has_hi, 0.5 * (low + high), scalars)
+    half = jnp.where(has_lo & has_hi, jnp.minimum(offset, 0.5 * high - 0.5 * low), offset)
+    least, most = (
+        jnp.where(has_lo, low + half, -jnp.inf),
+        jnp.where(has_hi, high - half, jnp.inf),
+    )
+    scalars = jnp.clip(0.0, least, most)
     axis = jnp.asarray([1.0, 0.0, 0.0], rho.dtype)
     contacts = speed * blocks * axis
     to_unit, from_unit = _units(problem)
@@ -112,8 +120,8 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
         cones.join(scalars, contacts),
         to_unit * contacts,
         speed * from_unit * axis,
-        jnp.where(has_lo, speed, 0.0),
-        jnp.where(has_hi, speed, 0.0),
+        jnp.where(has_lo, speed * offset / jnp.maximum(scalars - low, offset), 0.0),
+        jnp.where(has_hi, speed * offset / jnp.maximum(high - scalars, offset), 0.0),
     )
 
 

@@ -93,19 +93,23 @@ def iterate(
     """
     rho = problem.step_sizes()
     progress = _start(problem, rho, guess, law, history)
+    # An algorithm that overflows leaves a finite best iterate, from which the next one starts.
+    valid = progress.finite
     for number, (member, steps) in enumerate(solver.stages()):
         last = limit if steps is None else jnp.minimum(progress.iterations + steps, limit)
         # An algorithm of the convex law reaches Coulomb's by De Saxcé's fixed point.
         own_law: Law = law if member.solves(law) else "ccp"
         task = Task(problem, rho, tolerance, None, jnp.int32(0), own_law)
 
+        start = replace(progress, finite=valid)
+
         def run_stage(
-            member: Solver = member, task: Task = task, last: Array = last, now: Progress = progress
+            member: Solver = member, task: Task = task, last: Array = last, start: Progress = start
         ) -> Progress:
-            return _run_stage(member, task, law, last, now)
+            return _run_stage(member, task, law, last, start)
 
         unsolved = (progress.residual > tolerance) & (progress.iterations < limit)
-        due = unsolved & progress.finite
+        due = unsolved & valid
         progress = when(due, run_stage, progress) if number else run_stage()
     return progress
 

@@ -1,7 +1,8 @@
 """Test which algorithm Auto chooses, and how two algorithms alternate on one problem."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +21,7 @@ from jaxccp.ccp import (
     Status,
     Stop,
 )
+from jaxccp.ccp.solver import Task
 from jaxccp.ccp.solver_sequence import SolverSequence
 from jaxccp.ccp.solvers.auto import SMALL_MATRIX_STEPS, STEPS_PER_TILE_CONTACT
 from tests.ccp.compiled import solve
@@ -119,3 +121,20 @@ def test_giving_up_twice_is_a_stall() -> None:
     solution = solve(problem, SolverSequence(SpoilOnce(), SpoilOnce(), 1), stop=Stop(atol=1e-9))
     assert solution.statistics.status == Status.STALLED
     assert solution.statistics.iterations == 3  # the first again, from the better iterate
+
+
+def test_an_algorithm_that_overflows_is_followed_by_the_next() -> None:
+    problem = random_case(2).problem()
+    wide = jnp.where(jnp.isfinite(problem.cones.lo), problem.cones.lo, -1e300)
+    cones = replace(problem.cones, lo=wide)
+    overflowing = SolverSequence(_Overflowing(), APGD(), 2)
+    solution = solve(replace(problem, cones=cones), overflowing, stop=Stop(max_iterations=2000))
+    assert solution.statistics.status == Status.CONVERGED
+
+
+class _Overflowing(APGD):
+    """Gradient steps whose candidate is not finite."""
+
+    def candidate(self, task: Task, state: Any) -> tuple[jax.Array, jax.Array]:
+        lam, n_lam = super().candidate(task, state)
+        return lam * jnp.inf, n_lam

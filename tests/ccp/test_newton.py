@@ -11,6 +11,7 @@ import pytest
 from jaxccp.ccp import (
     APGD,
     Auto,
+    Cones,
     DenseDelassus,
     Law,
     Newton,
@@ -109,3 +110,37 @@ def test_the_start_is_inside_whatever_the_bounds() -> None:
     free = (lam > lo + 1e-9) & (lam < hi - 1e-9)
     assert np.all(np.abs(u[free]) <= 1e-9)
     assert np.all(u[np.isclose(lam, lo)] >= -1e-9) and np.all(u[np.isclose(lam, hi)] <= 1e-9)
+
+
+def masses_apart(masses: np.ndarray, bound: float, seeds: range) -> Problem:
+    """Return a batch of four rows in [0, bound] and six contacts between four bodies of different
+    mass."""
+    problems = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        jacobian = np.zeros((22, 4, 6))
+        for block in np.split(np.arange(22), [1, 2, 3, *range(4, 22, 3)]):
+            pair = rng.choice(4, 2, replace=False)
+            jacobian[np.ix_(block, pair)] = rng.normal(size=(len(block), 2, 6))
+        whitened = (jacobian / np.sqrt(masses)[:, None]).reshape(22, 24)
+        r = jacobian.reshape(22, 24) @ rng.normal(size=24)
+        bounds = jnp.zeros(4), jnp.full(4, bound)
+        cones = Cones(*bounds, jnp.asarray([0.1, 0.3, 0.5, 1.0, 0.8, 0.7]))
+        matrix = DenseDelassus(jnp.asarray(whitened @ whitened.T))
+        problems.append(Problem(matrix, jnp.asarray(r), cones))
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems)
+
+
+def test_wide_bounds_are_as_good_as_none_and_the_first_steps_may_be_short() -> None:
+    program = jax.jit(jax.vmap(lambda p: solve(p, Newton(), stop=Stop(max_iterations=60))))
+    seeds = range(12)
+    masses = np.array([1e-3, 1.0, 1.0, 1e3])
+    free = program(masses_apart(masses, np.inf, seeds))
+    assert np.all(free.statistics.status == Status.CONVERGED)
+    for bound in (1e4, 1e20, 1e308):
+        wide = program(masses_apart(masses, bound, seeds))
+        assert np.all(wide.statistics.status == Status.CONVERGED)
+        np.testing.assert_allclose(wide.u, free.u, atol=1e-6)
+    # With 1e8 between masses rounding is as large as the tolerance in some problems.
+    stiff = program(masses_apart(np.array([1e-4, 1.0, 1e2, 1e4]), np.inf, seeds))
+    assert np.sum(stiff.statistics.status != Status.CONVERGED) <= 1

@@ -39,7 +39,8 @@ def test_bounds_that_are_no_numbers_are_reported(lo: float, hi: float) -> None:
     ("numbers", "message"),
     [
         (([0.0, 1.0], [1.0, 0.5], []), r"scalar row 1 they are 1\.0 and 0\.5"),
-        (([], [], [0.5, -0.1]), r"cones\.mu must be ≥ 0, but of contact 1 it is -0\.1"),
+        (([], [], [0.5, -0.1]), r"cones\.mu must be ≥ 0 and finite, but of contact 1 it is -0\.1"),
+        (([], [], [jnp.inf]), r"cones\.mu must be ≥ 0 and finite, but of contact 0 it is inf"),
     ],
 )
 def test_empty_sets_of_impulses_are_refused(numbers: tuple, message: str) -> None:

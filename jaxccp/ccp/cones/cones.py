@@ -75,7 +75,7 @@ class Cones:
 
         Raises:
             ValueError: bounds or coefficients differ in number, or their values are known and a
-                lower bound is above the upper one, or a coefficient is negative.
+                lower bound is above the upper one, or a coefficient is negative or not finite.
         """
         contacts = Dimension("contacts", jnp.asarray(self.mu).size)
         scalars = Dimension("scalar rows", jnp.asarray(self.lo).size)
@@ -96,11 +96,12 @@ class Cones:
         for name, coefficients in (("mu", mu), ("rolling", rolling)):
             if coefficients is None or trees.is_traced(coefficients):
                 continue
-            if (negative := np.asarray(coefficients) < 0).any():
-                contact = int(np.argwhere(negative)[0, 0])
+            values = np.asarray(coefficients)
+            if (wrong := ~((values >= 0) & (values < np.inf))).any():
+                contact = int(np.argwhere(wrong)[0, 0])
                 raise ValueError(
-                    f"cones.{name} must be ≥ 0, but of contact {contact} it is "
-                    f"{coefficients[contact]}"
+                    f"cones.{name} must be ≥ 0 and finite, but of contact {contact} it is "
+                    f"{coefficients[contact]}; 1e3 is as good as no bound"
                 )
         return replace(self, lo=lo, hi=hi, mu=mu, rolling=rolling)
 

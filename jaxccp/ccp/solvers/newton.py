@@ -27,8 +27,9 @@ PATIENCE = 5
 
 COUNT = len(proximal.WEIGHTS)
 """Number of weights σ of the proximal phase."""
-SHORT_STEP = 1e-2
-"""Step length below which an interior step counts as blocked."""
+SHORT_STEP = 1e-5
+"""Step length below which an interior step counts as blocked. Where masses differ by 1e6 and more,
+the first steps are a few thousandths long, and the later ones not."""
 MAX_ROUNDING = 1e-2
 """Largest rounding error of a velocity N λ with which an interior point is accepted, as a fraction
 of max‖r_c‖."""
