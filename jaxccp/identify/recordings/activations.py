@@ -83,7 +83,7 @@ def activations_along(
         return after, before
 
     end, along = lax.scan(advance, jnp.asarray(initial, command.dtype), (command, spans))
-    return jnp.concatenate([along, end[None]])
+    return jnp.concatenate([along, end[None]]).astype(subject.state.position.dtype)
 
 
 def controls_before(
