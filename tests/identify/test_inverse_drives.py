@@ -144,6 +144,19 @@ def test_actuators_on_tendons_are_part_of_recorded_torques() -> None:
     assert any("'belt' moves a, whose torque was recorded, and b" in w for w in problem.warnings)
 
 
+def test_dry_friction_of_a_tendon_jumps_where_its_length_turns_back() -> None:
+    """Friction along a belt acts on both joints, by the sign of the rate of the belt."""
+    model = load(BELT.replace('name="belt"', 'name="belt" frictionloss="5"') + "</fixed></tendon>")
+    position, torque = both()
+    rates = {"a": swing(0.8, 5.0, 0.3)[1], "b": swing(0.6, 7.0, 1.0)[1]}
+    pull = 10.0 * np.sign(0.02 * rates["a"] + 0.05 * rates["b"])
+    torque = {"a": torque["a"] + 0.02 * pull, "b": torque["b"] + 0.05 * pull}
+    log = recording(TIME, position=position, torque=torque)
+    names = [*NAMES, 'axes["belt"].friction']
+    fit = Problem(model, [log], names, InverseDynamics()).fit()
+    np.testing.assert_allclose(fit.values, [*TRUTH, 10.0], rtol=0.02)
+
+
 def test_torques_may_be_slower_than_positions() -> None:
     """Torques that are there at every tenth sample, never at a compared one."""
     position, torque = both()
