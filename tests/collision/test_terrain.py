@@ -10,10 +10,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, Geometry
-from jaxccp.collision.detect import detect
 from jaxccp.collision.kernels.terrain import terrain
-from jaxccp.model import Box, HeightField, Sphere
-from jaxccp.scene import ModelBuilder
+from jaxccp.collision.kernels.terrain_sphere import terrain_sphere
+from jaxccp.model import HeightField
 from jaxccp.scene.tables.mesh_tables import grid_table
 from tests.collision.pool import (
     KINDS,
@@ -231,18 +230,18 @@ def test_deep_under_ground_it_is_lifted_straight_up_and_beside_it_nothing_is() -
     assert np.all(m.distance[1] <= NO_CONTACT)
 
 
-def test_contacts_have_names_of_their_own_in_a_large_field() -> None:
-    """Names are not negative, which would mean that there is no contact, and tell the contacts of
-    two shapes apart, of a box across the row and the column from which on numbers repeat."""
-    builder = ModelBuilder()
-    builder.add_shape(0, HeightField(np.zeros((600, 600)), (30, 30)))
-    builder.add_solid(Sphere(0.1), 1.0, position=(0, 29.5, 0.1))
-    pitch = 60 / 599
-    for place in ((5.0, 29.5), (512 * pitch - 30, 512 * pitch - 30)):
-        builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(*place, 0.1))
-    model, state = builder.build()
-    found = jax.device_get(jax.jit(detect)(model, state))
-    live = found.gap < 1e-3
-    names = np.column_stack([found.shapes, found.feature])[live]
-    assert (names[:, 2] >= 0).all() and len(np.unique(names, axis=0)) == len(names)
-    assert np.unique(names[:, :2], axis=0).shape == (3, 2)
+def test_a_field_of_small_cells_has_the_normals_of_its_slope() -> None:
+    """A ball of 1 mm whose centre is below cells of 0.1 mm, in float32, is lifted along the normal
+    of their slope."""
+    x, y = np.meshgrid(np.linspace(-2e-4, 2e-4, 5), np.linspace(-2e-4, 2e-4, 5))
+    fine = HeightField(SLOPE[0] * x + SLOPE[1] * y, (2e-4, 2e-4))
+    radius = 1e-3
+    centre = -5e-5 * NORMAL
+    flat = np.eye(3)[None]
+    a = geometry(np.zeros((1, 3)), np.array([[2e-4, 2e-4, 1.0]]), np.zeros(1), flat)
+    a = replace(a, grid=grid_table([fine], reach=radius))
+    b = geometry(centre[None], np.zeros((1, 3)), np.array([radius]), flat)
+    m = jax.jit(jax.vmap(terrain_sphere))(*cast((a, b), jnp.float32))
+    deepest = np.argmin(m.distance[0])
+    np.testing.assert_allclose(m.distance[0, deepest], -1.05e-3, rtol=1e-5)
+    np.testing.assert_allclose(m.normal[0, deepest], NORMAL, atol=1e-5)

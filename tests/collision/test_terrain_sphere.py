@@ -10,7 +10,7 @@ import pytest
 
 from jaxccp.collision import NO_CONTACT, Geometry
 from jaxccp.collision.cores import core_table
-from jaxccp.collision.kernels.terrain import terrain
+from jaxccp.collision.kernels.terrain import POINT_BITS, terrain
 from jaxccp.collision.kernels.terrain_sphere import terrain_sphere
 from jaxccp.model import HeightField
 from jaxccp.scene.tables.mesh_tables import grid_table
@@ -57,7 +57,7 @@ def test_it_finds_what_the_shared_kernel_finds() -> None:
     for i in range(COUNT):
         names = [
             {
-                int(name) >> 11: k
+                int(name) >> POINT_BITS: k
                 for k, name in enumerate(m.feature[i])
                 if m.distance[i, k] < MAX_DISTANCE
             }

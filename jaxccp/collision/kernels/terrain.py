@@ -33,9 +33,11 @@ _ADJACENT = (_PATCH[:, None, None] - _CORNERS)[..., None, :] == np.array(_STEPS)
 _NEIGHBOURS = _ADJACENT.all(axis=-1).any(axis=-1).transpose(1, 0, 2)
 """Whether an edge connects a point of the patch to a corner of each triangle [triangle, point,
 corner]."""
-_LOW = (1 << 9) - 1
-"""Mask of the bits of a row and a column that number a cell: those of a larger field repeat, far
-from each other, so that the names of contacts fit into 31 bits."""
+_CELL_BITS = 7
+"""Bits of a row and of a column that number a cell: those of a larger field repeat, far from each
+other, so that the names of contacts fit into 31 bits."""
+POINT_BITS = 15
+"""Bits that tell the points of a triangle apart; the next one marks its point of least gap."""
 INSIDE = 1e-3
 """Barycentric coordinate above which a corner is part of the touching feature."""
 _BELOW = 1e-3
@@ -104,7 +106,8 @@ def _window(
     points = jnp.clip(points, 0, count - 1)
     place = points * pitch - a.size[1::-1]
     height = grid.heights[points[..., 0], points[..., 1]] * a.size[2]
-    number = ((index[:, 0] & _LOW) << 9) + (index[:, 1] & _LOW)
+    row, column = (index & ((1 << _CELL_BITS) - 1)).T
+    number = (row << _CELL_BITS) + column
     return jnp.stack([place[..., 1], place[..., 0], height], axis=-1), exists, number
 
 
@@ -147,8 +150,8 @@ def _triangle(
     manifold = face_manifold(pair, point)
     is_last = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
     live = (manifold.distance < NO_CONTACT) & real & (~is_last | is_minimum | is_above)
-    # Eleven bits distinguish the points of a triangle, the twelfth marks its point of least gap.
-    name = manifold.feature % (1 << 11) + (is_last << 11) + ((2 * cell + triangle) << 12)
+    point_number = manifold.feature % (1 << POINT_BITS) + (is_last << POINT_BITS)
+    name = point_number + ((2 * cell + triangle) << (POINT_BITS + 1))
     return keep(replace(manifold, feature=name.astype(jnp.int32)), live)
 
 
@@ -166,10 +169,9 @@ def triangle_geometry(
     real = jnp.all(exists[corner_index])
     flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[triangle]
     corners = jnp.where(real, patch[corner_index], flat)
-    normal = direction(
-        cross(corners[1] - corners[0], corners[2] - corners[0]),
-        jnp.array([0.0, 0.0, 1.0], corners.dtype),
-    )
+    area = cross(corners[1] - corners[0], corners[2] - corners[0])
+    upward = area / area[2]  # a length of at least 1, however small the cell
+    normal = upward / jnp.linalg.norm(upward)
     return corners, normal, real
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.collision.kernels.separation import Separation
 from jaxccp.collision.kernels.terrain import (
     INSIDE,
+    POINT_BITS,
     barycentric,
     is_surface_minimum,
     triangle_contacts,
@@ -57,7 +58,8 @@ def _triangle(
     is_above = jnp.all(barycentric(corners, beneath) > -INSIDE)
     is_minimum = (height > 0) & is_surface_minimum(patch, exists, corners, separation, triangle)
     point = trees.where(is_minimum, separation, Separation(normal, jnp.stack([beneath, centre])))
-    name = jnp.asarray((1 << 11) + ((2 * cell + triangle) << 12), jnp.int32)
+    name = (1 << POINT_BITS) + ((2 * cell + triangle) << (POINT_BITS + 1))
+    name = jnp.asarray(name, jnp.int32)
     ground, ball = point.on[:, None]
     zero = jnp.zeros_like(radius)
     contact = between(ground, ball, point.normal[None], zero, radius, name[None])
