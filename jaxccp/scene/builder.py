@@ -156,7 +156,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
         )
         model = Model(
             body_table(self._bodies),
-            shape_table(self._shapes, self._pair_friction, self.margin),
+            shape_table(*pairs, self.margin, self._may_touch),
             joints,
             axes,
             tendons,

@@ -43,13 +43,19 @@ PairFriction = Mapping[frozenset[int], tuple[float, float, float]]
 """Friction, spinning and rolling friction [m] of pairs of shapes that have their own."""
 
 
-def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin: float) -> Shapes:
+def shape_table(
+    specs: Sequence[ShapeSpec],
+    pair_friction: PairFriction,
+    margin: float,
+    may_touch: Callable[[int, int], bool],
+) -> Shapes:
     """Return the table of shapes, in JAX's current default precision.
 
     Args:
         specs: the shapes.
         pair_friction: coefficients of the pairs that have their own.
         margin: gap below which a contact enters the problem [m].
+        may_touch: function that tells whether two shapes, given by index, can collide.
     """
 
     def column(values: list, width: int | None = None) -> Array:
@@ -69,7 +75,7 @@ def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin:
         column([(p.material.spinning, p.material.rolling) for p in specs], 2),
         column(list(pair_friction.values()), 3),
         hull_table(_of_kind(specs, ConvexMesh)),
-        grid_table(_of_kind(specs, HeightField), _largest(specs) + margin),
+        grid_table(_of_kind(specs, HeightField), _largest(specs, may_touch) + margin),
     )
 
 
@@ -89,11 +95,18 @@ def _of_kind(specs: Sequence[ShapeSpec], kind: type) -> list:
     return list(dict.fromkeys(p.shape for p in specs if isinstance(p.shape, kind)))
 
 
-def _largest(specs: Sequence[ShapeSpec]) -> float:
+def _largest(specs: Sequence[ShapeSpec], may_touch: Callable[[int, int], bool]) -> float:
     """Return the largest distance of any point from its shape's frame, over all shapes that can
-    meet a height field [m]."""
-    shapes = [p.shape for p in specs if not isinstance(p.shape, Plane | HeightField)]
-    return max((bounding_radius(shape) for shape in shapes), default=0.0)
+    meet a height field [m].
+
+    Args:
+        specs: the shapes.
+        may_touch: function that tells whether two shapes, given by index, can collide.
+    """
+    fields = [i for i, p in enumerate(specs) if isinstance(p.shape, HeightField)]
+    solids = [i for i, p in enumerate(specs) if not isinstance(p.shape, Plane | HeightField)]
+    near = [specs[i].shape for i in solids if any(may_touch(i, field) for field in fields)]
+    return max((bounding_radius(shape) for shape in near), default=0.0)
 
 
 def pair_groups(
