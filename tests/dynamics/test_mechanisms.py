@@ -1,10 +1,15 @@
 """Test mechanisms against analytic mechanics, differential equations and conservation laws."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
+from jaxccp.dynamics import EulerImplicitLinearized
+from jaxccp.dynamics.steppers.settings import Coordinates
+from jaxccp.model import Compound, Hinge, forward_kinematics, motor
+from jaxccp.scene import ModelBuilder
 from tests.dynamics.workshop import (
     AIM,
     ARM,
@@ -200,3 +205,25 @@ def test_servo_reaches_its_aim() -> None:
 def test_motor_has_a_gear() -> None:
     rate = 3.0 * CONTROL["geared"] / INERTIA * STEPS * H
     assert record().axis("geared")[1][-1] == pytest.approx(rate, rel=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_motors_that_turn_a_body_about_its_centre_load_no_joint(
+    coordinates: Coordinates, count: int
+) -> None:
+    centre = (0.8, -0.3, 0.5)
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    wheel = builder.add_body(1.0, (0.1, 0.1, 0.1), centre)
+    # All axes go through the centre, far from the joint's anchor.
+    hinges = [Hinge(axis, point=centre) for axis in np.eye(3)[-count:]]
+    builder.add_joint(Compound(hinges), 0, wheel, (0, 0, 0), axes=[*"abc"][:count])
+    for name in "abc"[:count]:
+        builder.add_actuator(motor(), name)
+    model, state = builder.build()
+    state = forward_kinematics(model, state, jnp.asarray([0.4, 0.7, -0.5])[-count:])
+    stepper = EulerImplicitLinearized(1e-3, coordinates=coordinates)
+    torque = jnp.asarray([1.0, -2.0, 0.5])[:count]
+    after, report = stepper.step(model, state, None, torque)
+    np.testing.assert_allclose(report.reactions, 0, atol=1e-9)
+    assert np.linalg.norm(after.angular_velocity[wheel]) > 5e-3

@@ -114,7 +114,7 @@ def _relative_motion(
     [m/s], and the angular velocity [rad/s], in the inboard body's axes.
     """
     linkage, dofs = model.topology.linkage, model.topology.dofs
-    orientation, shift, columns = joint_chains(model, coordinate)
+    orientation, shift, columns, _ = joint_chains(model, coordinate)
     twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
     first, second = ((model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1))
     # The twist is that of the second body's joint frame relative to the first body, in its axes.

@@ -42,7 +42,9 @@ class Kinds:
 
 def joint_chains(
     model: Model, coordinate: Float[Array, " na"]
-) -> tuple[Float[Array, "nj 4"], Float[Array, "nj 3"], Float[Array, "nj 6 k"]]:
+) -> tuple[
+    Float[Array, "nj 4"], Float[Array, "nj 3"], Float[Array, "nj 6 k"], Float[Array, "nj k 3"]
+]:
     """Return the pose and Jacobian of the second body's joint frame in the first body's, for every
     joint.
 
@@ -53,7 +55,8 @@ def joint_chains(
     Returns:
         The frames' orientations (w, x, y, z) and positions [m], and for each axis the twist
             (linear, angular) of the second frame relative to the first per unit of rate, at the
-            second frame's origin and in its axes.
+            second frame's origin and in its axes, and the vector from a point of the axis to that
+            origin [m].
     """
     slots, axes = model.topology.linkage.slots, model.axes
     coordinates, direction = by_slot(coordinate, slots), by_slot(axes.direction, slots)
@@ -70,7 +73,7 @@ def chain(
     point: Float[Array, "k 3"],
     kinds: Kinds,
     ball: Float[Array, "4"],
-) -> tuple[Float[Array, "4"], Float[Array, "3"], Float[Array, "6 k"]]:
+) -> tuple[Float[Array, "4"], Float[Array, "3"], Float[Array, "6 k"], Float[Array, "k 3"]]:
     """Return the pose and Jacobian of one joint: the product of the motions of its axes, in their
     order.
 
@@ -82,8 +85,9 @@ def chain(
         ball: orientation of the ball, if the joint has one; its ``q`` are not read.
 
     Returns:
-        Orientation and position [m] of the second frame in the first, and the relative twist per
-            unit of rate of each axis, at the second frame's origin and in its axes.
+        Orientation and position [m] of the second frame in the first; the relative twist per unit
+            of rate of each axis, at the second frame's origin and in its axes; and the vectors to
+            that origin from the axes' points, in the same axes [m].
     """
 
     def only(mask: Array) -> Array:
@@ -96,21 +100,23 @@ def chain(
     shift = slide * q[:, None]
 
     # The product of all motions after each axis, from the last axis back; none after the last one.
-    columns: list[Array] = []
+    motions: list[Array] = []
     orientation, arm = jnp.zeros_like(ball).at[0].set(1.0), jnp.zeros_like(ball[1:])
     for k in reversed(range(q.shape[0])):
         moved = arm - point[k]
-        twist = jnp.stack([slide[k] + cross(spin[k], moved), spin[k]])
-        last = not columns
+        lever = jnp.where(kinds.slide[k], 0.0, moved)  # a slide has no point of its own
+        motion = jnp.stack([slide[k] + cross(spin[k], moved), spin[k], lever])
+        last = not motions
         back = quaternion.conjugate(orientation)
-        columns.append(twist if last else quaternion.rotate(back, twist))
+        motions.append(motion if last else quaternion.rotate(back, motion))
         arm = point[k] + quaternion.rotate(axis_quaternion[k], moved) + shift[k]
         orientation = (
             axis_quaternion[k] if last else quaternion.multiply(axis_quaternion[k], orientation)
         )
-    if not columns:
-        return orientation, arm, jnp.zeros((6, 0), ball.dtype)
-    return orientation, arm, jnp.stack(columns[::-1]).reshape(-1, 6).T
+    if not motions:
+        return orientation, arm, jnp.zeros((6, 0), ball.dtype), jnp.zeros((0, 3), ball.dtype)
+    stacked = jnp.stack(motions[::-1])
+    return orientation, arm, stacked[:, :2].reshape(-1, 6).T, stacked[:, 2]
 
 
 def by_slot(table: Array, slots: np.ndarray) -> Array:

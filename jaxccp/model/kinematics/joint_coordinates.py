@@ -8,6 +8,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion, small
+from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_chain import Kinds, chain
 
 NEWTON_STEPS = 40
@@ -50,17 +51,20 @@ class JointPose:
     kinds: Kinds
     """Whether each axis is a hinge, a slide or one of the three of a ball."""
 
-    def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array]:
-        """Return the Jacobian S [6 k] and the error e [6] at coordinates ``q``.
+    def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array, Array]:
+        """Return the Jacobian S [6 k], the arms of the axes [k 3] (:func:`axis_duals`) and the
+        error e [6] at coordinates ``q``.
 
         The error is the translation [m], then the rotation vector [rad], from the frame at ``q`` to
         the second frame, in the axes of the former.
         """
-        orientation, end, columns = chain(q, self.direction, self.point, self.kinds, self.rotation)
+        orientation, end, columns, arms = chain(
+            q, self.direction, self.point, self.kinds, self.rotation
+        )
         back = quaternion.conjugate(orientation)
         translation = quaternion.rotate(back, self.shift - end)
         rotation_vector = quaternion.log(quaternion.multiply(back, self.rotation))
-        return columns, jnp.concatenate([translation, rotation_vector])
+        return columns, arms, jnp.concatenate([translation, rotation_vector])
 
 
 def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -77,14 +81,13 @@ def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Arr
     rounding = float(jnp.finfo(initial.dtype).eps) ** 0.5
 
     def residual(q: Array) -> Array:
-        columns, error = joint.jacobian_and_error(q)
-        return jnp.where(solved, -columns.T @ error, q)
+        columns, arms, error = joint.jacobian_and_error(q)
+        return jnp.where(solved, -axis_duals(columns, arms, solved) @ error, q)
 
     def newton(current: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         q, _, number = current
-        columns, error = joint.jacobian_and_error(q)
-        step = small.solve(_gram(columns, solved), (columns.T @ error)[:, None])[:, 0]
-        step = jnp.where(solved, step, 0.0)
+        columns, arms, error = joint.jacobian_and_error(q)
+        step = jnp.where(solved, axis_duals(columns, arms, solved) @ error, 0.0)
         largest = jnp.max(jnp.where(joint.kinds.hinge, jnp.abs(step), 0.0))
         step = step * jnp.minimum(1.0, MAX_ROTATION / jnp.maximum(largest, MAX_ROTATION))
         return jnp.where(solved, q + step, 0.0), jnp.max(jnp.abs(step)), number + 1
@@ -115,11 +118,11 @@ def rows_at(joint: JointPose, q: Float[Array, " k"]) -> JointSolution:
         q: coordinates [m, rad]; those of a ball are not used.
     """
     kinds = joint.kinds
-    columns, error = joint.jacobian_and_error(q)
+    columns, arms, error = joint.jacobian_and_error(q)
     basis = small.complete(columns)
     return JointSolution(
         jnp.where(kinds.ball, joint.direction @ quaternion.log(joint.rotation), q),
-        axis_duals(columns, kinds.hinge | kinds.slide | kinds.ball),
+        axis_duals(columns, arms, kinds.hinge | kinds.slide | kinds.ball),
         basis.T,
         basis.T @ error,
     )
@@ -131,6 +134,26 @@ def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array,
     return jnp.where(used[:, None] & used, columns.T @ columns, identity)
 
 
-def axis_duals(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k 6"]:
-    """Return (SᵀS)⁻¹ Sᵀ, which gives the rates of the axes from a relative twist."""
-    return small.solve(_gram(columns, used), columns.T)
+def axis_duals(
+    columns: Float[Array, "6 k"], arms: Float[Array, "k 3"], used: Bool[Array, " k"]
+) -> Float[Array, "k 6"]:
+    """Return the rows R that give the rates of the axes from a relative twist, R S = 1; each is the
+    wrench of a unit force along its axis, too.
+
+    Row i of (SᵀS)⁻¹ Sᵀ depends on the point at which S is taken, since lengths and angles add up in
+    SᵀS. It is taken at a point of axis i, where the twist of a hinge is a pure rotation: its wrench
+    is a couple then, which loads the joint by no force.
+
+    Args:
+        columns: S, twists at the second frame's origin, in its axes.
+        arms: vector from a point of each axis to that origin [m].
+        used: mask of the slots that have an axis.
+    """
+    linear, angular = columns[:3].T, columns[3:].T
+    there = linear - cross(angular, arms[:, None])
+    twists = jnp.concatenate([there, jnp.broadcast_to(angular, there.shape)], axis=-1)
+    gram = jax.vmap(lambda own: _gram(own.T, used))(twists)
+    units = jnp.eye(len(used), dtype=columns.dtype)[..., None]
+    wrench = jnp.sum(jax.vmap(small.solve)(gram, units) * twists, axis=1)
+    force, torque = wrench[:, :3], wrench[:, 3:]
+    return jnp.concatenate([force, torque - cross(arms, force)], axis=1)

@@ -58,9 +58,9 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     The pose of the second body's joint frame in the first one's is modelled as the product of
     exponentials G(q) = Π exp(ξ_k q_k) over the joint's axes (Brockett 1984; Murray, Li & Sastry
     1994, ch. 3). Let G be the actual pose, e the twist from G(q) to G, and S(q) the Jacobian of
-    G(q) in the second body's joint frame. The coordinates q solve Sᵀe = 0: G(q) is as near to G as
-    possible, and the remaining e is the error of the joint. The orthogonal complement of S are the
-    constrained motions.
+    G(q) in the second body's joint frame. The coordinates q solve R e = 0 with the rows R that give
+    the rates (:func:`jaxccp.model.kinematics.joint_coordinates.axis_duals`), and the remaining e is
+    the error of the joint. The orthogonal complement of S are the constrained motions.
 
     Args:
         model: the joints and tendons.
@@ -101,8 +101,8 @@ def tree_motion(
         state.joint_positions,
         model.topology.linkage.loops,
     )
-    columns = joint_chains(model, coordinate)[2]
-    axis = jax.vmap(axis_duals)(columns, jnp.asarray(linkage.slots < len(linkage.axes)))
+    _, _, columns, arms = joint_chains(model, coordinate)
+    axis = jax.vmap(axis_duals)(columns, arms, jnp.asarray(linkage.slots < len(linkage.axes)))
     joints, places = linkage.bilateral
     bilateral = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
     error = jnp.zeros(len(joints), coordinate.dtype)
