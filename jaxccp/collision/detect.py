@@ -138,7 +138,8 @@ def _moving(
     """Return every candidate point, and the first two time derivatives of its position and normal.
 
     The derivatives (position', normal', position'', normal'') are those at constant velocities of
-    the bodies. Only rebounds need them; they are zero in a model without rebounds.
+    the bodies. Only rebounds need them; they are zero in a model without rebounds. The second ones
+    of shared kernels, which have no second derivatives, are zero.
     """
     if not model.topology.rebounds:
         manifold = _manifold(model, state, candidates)
@@ -166,6 +167,13 @@ def _moving(
         return first, (first, shifted)
 
     _, second, (first, manifold) = jax.jvp(rate, (start,), (unit,), has_aux=True)
+    smooth = np.concatenate(
+        [
+            np.full(len(_columns(group, pairs)), not PAIRS[group.kinds].shared)
+            for group, pairs in zip(model.topology.pairs, candidates, strict=True)
+        ]
+    )
+    second = jnp.where(smooth[:, None], second, 0.0)
     return manifold, jnp.concatenate([first, second], axis=1)
 
 

@@ -27,6 +27,9 @@ _LAST = 1e-8
 """Final temperature, per extent of the smaller shape, …"""
 _RESOLVED = 0.6
 """… but no less than four times machine epsilon to this power."""
+_ABOVE_ROUNDING = 16.0
+"""… and no less than this many times the rounding of the points, which a large shape beside a small
+one, or a large distance, makes coarse."""
 _COOLING = 0.4
 """Factor on the temperature of an iteration, once Newton has followed the last change."""
 _CLOSE = 0.3
@@ -67,14 +70,15 @@ def separate(pair: Core, start: Float[Array, "3"]) -> Separation:
     """Return the direction of largest separation of two shapes, and their touching points along it.
 
     The final temperature is above zero, so the points lie slightly inside the shapes: by some 1e-8
-    of the smaller shape's extent in float64, 3e-4 in float32.
+    of the smaller shape's extent in float64, 3e-4 in float32, and more beside a shape that is
+    larger a hundredfold.
 
     Args:
         pair: the two shapes, stacked.
         start: unit direction from which the search starts.
     """
     solution = _search(*jax.lax.stop_gradient((pair, start)))
-    return _differentiable(pair, *jax.lax.stop_gradient(solution))
+    return _touching(pair, *jax.lax.stop_gradient(solution))
 
 
 def _support(core: Core, normal: Float[Array, "3"], temperature: Float[Array, ""]) -> _Support:
@@ -153,7 +157,9 @@ def _search(pair: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Fl
     """Return the direction of largest s, and the final temperature of the search."""
     info = jnp.finfo(start.dtype)
     scale = smaller_extent(pair) + info.eps
+    rounding = info.eps * (jnp.max(jnp.abs(pair.points)) + jnp.max(jnp.abs(pair.sweep)))
     last = scale * max(_LAST, 4 * float(info.eps) ** _RESOLVED)
+    last = jnp.maximum(last, _ABOVE_ROUNDING * rounding)
     floor = info.eps**0.5 * scale
     strides = jnp.array(_STRIDES, start.dtype)
 
@@ -194,7 +200,24 @@ def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
     return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
 
 
-def _differentiable(
+@jax.custom_jvp
+def _touching(pair: Core, normal: Float[Array, "3"], temperature: Float[Array, ""]) -> Separation:
+    """Return :func:`_newton_step`, whose first derivative is constant.
+
+    A second derivative of the weights is a difference of numbers of the size of 1/τ², of which
+    rounding leaves nothing.
+    """
+    return _newton_step(pair, normal, temperature)
+
+
+@_touching.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[Separation, Separation]:
+    pair, *solution = jax.lax.stop_gradient(primals)
+    _, change = jax.jvp(lambda pair: _newton_step(pair, *solution), (pair,), tangents[:1])
+    return _touching(*primals), change
+
+
+def _newton_step(
     pair: Core, normal: Float[Array, "3"], temperature: Float[Array, ""]
 ) -> Separation:
     """Return one Newton step of direction and weights together, from a solution without
