@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import jax
 from jax import lax
 from jax.core import eval_jaxpr
 from jaxtyping import Array, Float
 
+Tree = Any
+"""Nested containers of arrays."""
 Linear = Callable[[Float[Array, " n"]], Float[Array, " n"]]
 """A linear function."""
 
@@ -49,19 +52,38 @@ class RootFunction:
             solve: returns the x with linear(x) = y for ``linear`` and y. It is linear in y, can be
                 transposed if reverse mode is to work, and refers to no traced array.
         """
-        return _attach(self.call, solve, lax.stop_gradient(root), self.constants)
+        return attach(partial(_slope, self.call, solve), root, self.constants)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _attach(call: Callable, solve: Callable, root: Array, constants: list[Array]) -> Array:
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _attach(slope: Callable, root: Tree, parameters: Tree) -> Tree:
     return root
 
 
 @_attach.defjvp
-def _attach_jvp(call: Callable, solve: Callable, primals: tuple, tangents: tuple):
-    root, constants = primals
+def _attach_jvp(slope: Callable, primals: tuple, tangents: tuple):
+    root, parameters = primals
     # Through attach again, so that second derivatives include the change of the root.
-    root = _attach(call, solve, root, constants)
-    change = jax.jvp(lambda c: call(root, *c), (constants,), (tangents[1],))[1]
+    root = _attach(slope, root, parameters)
+    return root, slope(root, parameters, tangents[1])
+
+
+def attach(slope: Callable[[Tree, Tree, Tree], Tree], root: Tree, parameters: Tree) -> Tree:
+    """Return ``root`` with its derivative by all parameters, in forward and reverse mode and in any
+    order.
+
+    Args:
+        slope: returns the change of the root for the root, the parameters and their change. It is
+            linear in the last one, can be differentiated in the first two, and refers to no traced
+            array.
+        root: the root, of which no derivative is taken.
+        parameters: all that the root depends on.
+    """
+    return _attach(slope, lax.stop_gradient(root), parameters)
+
+
+def _slope(call: Callable, solve: Callable, root: Array, constants: list, change: list) -> Array:
+    """Return the change of a root of ``call`` for that of the constants."""
+    residual = jax.jvp(lambda c: call(root, *c), (constants,), (change,))[1]
     linear = jax.linearize(lambda x: call(x, *constants), root)[1]
-    return root, solve(linear, -change)
+    return solve(linear, -residual)

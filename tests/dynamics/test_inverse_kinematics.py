@@ -10,6 +10,7 @@ from jaxccp import (
     Revolute,
     Spherical,
     Universal,
+    forward_kinematics,
     inverse_kinematics,
     joint_motion,
     load,
@@ -82,6 +83,18 @@ def test_limits_and_targets_of_joints(arm) -> None:
     assert find(-1.0).converged
 
 
+def test_derivative_at_a_limit_is_that_within_it() -> None:
+    builder = ModelBuilder()
+    bar = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.3, 0, 0))
+    builder.add_joint(Revolute((0, 0, 1), limits=(0.0, 1.0)), 0, bar, (0, 0, 0), name="j")
+    model, state = builder.build()
+
+    def found(angle: jax.Array) -> jax.Array:
+        return inverse_kinematics(model, state, {}, {"j": angle}).state.joint_positions[0]
+
+    np.testing.assert_allclose(jax.jit(jax.grad(found))(0.0), 1.0, rtol=1e-12)
+
+
 def test_fixed_axes_stay(arm) -> None:
     target = tip(np.array([0.0, 0.5, -0.9, 0.0]))
     result = inverse_kinematics(arm.model, arm.state, {"tip": target}, fixed=("j1", "j4"))
@@ -98,6 +111,30 @@ def test_derivative_is_that_of_the_solution(arm, to_tip) -> None:
 
     np.testing.assert_allclose(jax.jacfwd(reached)(target), np.eye(3), atol=1e-5)
     np.testing.assert_allclose(jax.jacrev(reached)(target), np.eye(3), atol=1e-5)
+
+
+def test_second_derivatives_of_a_planar_arm() -> None:
+    """The elbow of two links of 1 m has cos q = (x² + y²)/2 − 1, the shoulder
+    atan2(y, x) − q/2."""
+    builder = ModelBuilder()
+    upper = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.5, 0, 0))
+    lower = builder.add_body(1.0, (0.1, 0.1, 0.1), (2.0, 0, 0), name="tip")
+    builder.add_joint(Revolute((0, 0, 1)), 0, upper, anchor=(0, 0, 0), name="shoulder")
+    builder.add_joint(Revolute((0, 0, 1)), upper, lower, anchor=(1, 0, 0), name="elbow")
+    model, state = builder.build()
+    state = forward_kinematics(model, state, jnp.array([0.3, 0.8]))
+
+    def found(xy: jax.Array) -> jax.Array:
+        target = jnp.concatenate([xy, jnp.zeros(1)])
+        return inverse_kinematics(model, state, {"tip": target}).state.joint_positions
+
+    def expected(xy: jax.Array) -> jax.Array:
+        elbow = jnp.arccos(jnp.sum(xy * xy) / 2 - 1)
+        return jnp.stack([jnp.arctan2(xy[1], xy[0]) - elbow / 2, elbow])
+
+    at = jnp.array([0.9, 0.6])
+    second = jax.jit(jax.jacfwd(jax.jacrev(found)))(at)
+    np.testing.assert_allclose(second, jax.jacfwd(jax.jacrev(expected))(at), atol=1e-7)
 
 
 def test_more_targets_than_degrees_of_freedom() -> None:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.dynamics.inverse.pose_targets import PoseTargets
 from jaxccp.dynamics.tangent import SIX, tangent_names
 from jaxccp.math.array_input import Floats
+from jaxccp.math.implicit_root import attach
 from jaxccp.model.kinematics.configuration import root_and_free_bodies
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -59,9 +60,9 @@ def inverse_kinematics(
     a step would take across its limit is set to the limit and left out of that step. Limits of
     balls are not kept, but a pose beyond them does not count as converged.
 
-    It works under ``jit`` and ``vmap``. Derivatives with respect to targets and model are those of
-    the solution; if several changes of the pose would do, they are those of the shortest one. They
-    are right if the targets are reached.
+    It works under ``jit`` and ``vmap``. Derivatives of every order with respect to targets and
+    model are those of the solution; if several changes of the pose would do, they are those of the
+    shortest one. They are right if the targets are reached.
 
     Args:
         model: nv degrees of freedom, named by :func:`jaxccp.tangent_names`; no closed loops.
@@ -166,8 +167,21 @@ def _solve(
     square = jnp.sum(fixed.errors(start, fixed.coordinates(start)) ** 2)
     carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
     pose, square, _, count = lax.while_loop(going, iterate, carry)
-    # A further step of length zero provides the derivative of the pose.
-    correction = task.step(pose)
-    pose = task.displaced(pose, correction - lax.stop_gradient(correction))
+    pose = attach(_slope, pose, task)
     reached = (square <= tolerance**2) & (task.ball_excess(task.coordinates(pose)) <= tolerance)
     return InverseKinematics(pose, jnp.sqrt(square), count, reached)
+
+
+def _slope(pose: State, task: PoseTargets, change: PoseTargets) -> State:
+    """Return the change of a pose that reaches its targets.
+
+    Args:
+        pose: the pose.
+        task: the targets.
+        change: change of the targets and of the model.
+    """
+
+    def corrected(task: PoseTargets) -> State:
+        return task.displaced(pose, task.step(pose))
+
+    return jax.jvp(corrected, (task,), (change,))[1]

@@ -133,10 +133,10 @@ class PoseTargets:
         step = _least_squares(jacobian, error, damping)
         for _ in range(PASSES):
             across = (step < low) | (step > high)
-            set_back = jnp.where(across, jnp.clip(step, low, high), 0.0)
+            set_back = jnp.where(across, safe.clip(step, low, high), 0.0)
             inside = jacobian * ~across
             step = set_back + _least_squares(inside, error - jacobian @ set_back, damping) * ~across
-        return jnp.clip(step, low, high)
+        return safe.clip(step, low, high)
 
     def displaced(self, state: State, displacement: Float[Array, " nv"]) -> State:
         """Return the state with its pose displaced and its generalised velocities unchanged.
