@@ -173,8 +173,8 @@ def _moving(
             for group, pairs in zip(model.topology.pairs, candidates, strict=True)
         ]
     )
-    second = jnp.where(smooth[:, None], second, 0.0)
-    return manifold, jnp.concatenate([first, second], axis=1)
+    known = jnp.where(smooth[:, None], jnp.asarray(second), 0.0)
+    return manifold, jnp.concatenate([first, known], axis=1)
 
 
 def _manifold(model: Model, state: State, candidates: Sequence[Candidates]) -> Manifold:

@@ -44,7 +44,7 @@ def velocities(cube: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_ball_bounces_on_a_mesh_as_on_the_same_box() -> None:
-    box, box_slope = velocities(Box((HALF,) * 3))
+    box, box_slope = velocities(Box((HALF, HALF, HALF)))
     mesh, mesh_slope = velocities(ConvexMesh(CORNERS))
     assert box[5] > 0.2  # it has bounced
     # The box's normal is known to second order in time, the mesh's to first.
