@@ -14,8 +14,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from jaxccp.collision import NO_CONTACT, PAIRS
+from jaxccp.collision import NO_CONTACT, PAIRS, Geometry
+from jaxccp.collision.detect import detect
 from jaxccp.collision.kernels.convex_contact import face_contact, point_contact
+from jaxccp.model import Box, Cylinder
+from jaxccp.scene import ModelBuilder
 from tests.collision.pool import (
     Pool,
     directional_derivative,
@@ -35,6 +38,7 @@ FIRST, SECOND = rows(KINDS, COUNT)
 ROTATION = Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix()
 SHIFT = np.array([0.3, -2.0, 1.0])
 STEP = 5e-6
+detected = jax.jit(detect)
 
 
 def contacts(x, some: Pool):
@@ -202,6 +206,26 @@ def test_derivatives(kinds):
     np.testing.assert_allclose(first[smooth], difference[smooth], rtol=2e-5, atol=2e-5 * scale)
 
 
+@pytest.mark.parametrize("angle", [0.0, 0.3, np.pi / 6])
+def test_a_box_at_the_rim_of_a_cap(angle):
+    """A small box near the rim of a disc stands on all corners; one that overhangs the rim, on its
+    corners within the disc and on the ends of the arc below it; wherever the rim's points are."""
+    radius, half = 0.5, 0.02
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    for place in (0.47, 0.49):
+        builder = ModelBuilder()
+        builder.add_shape(0, Cylinder(radius, 0.02))
+        position = (*turn @ [place, 0], 0.02 + half)
+        quaternion = (np.cos(angle / 2), 0, 0, np.sin(angle / 2))
+        builder.add_solid(Box((half, half, half)), 1.0, position=position, quaternion=quaternion)
+        found = jax.device_get(detected(*builder.build()))
+        got = found.position[found.gap < 1e-3][:, :2] @ turn
+        far = min(place + half, np.sqrt(radius**2 - half**2))
+        expected = np.array([(x, y) for x in (place - half, far) for y in (-half, half)])
+        assert (np.linalg.norm(got[:, None] - expected, axis=2).min(axis=0) < 1e-8).all()
+        assert (np.linalg.norm(got, axis=1) < radius + 1e-8).all()
+
+
 @pytest.mark.slow
 def test_float32():
     """Values and reverse-mode derivatives are finite in float32: nothing is divided by zero."""
@@ -219,3 +243,28 @@ def test_float32():
         if which == "random":
             error = np.abs(np.min(m.distance, axis=1) - np.min(contacts_of(which).distance, axis=1))
             assert np.max(error) < 1e-4
+
+
+@pytest.mark.slow
+def test_float32_of_a_small_shape_beside_a_large_one():
+    """Shapes that a plane separates by a gap are not reported closer, at a thousandth the size."""
+    rng = np.random.default_rng(5)
+    factor = np.where(np.arange(2 * COUNT) < COUNT, 30.0, 0.03)
+    grown = {
+        kind: replace(s, size=s.size * factor[:, None], radius=s.radius * factor)
+        for kind, s in random().items()
+    }
+    shape = placed(grown, motions(grown))
+    a, b = pick(shape, FIRST), pick(shape, SECOND)
+    normal = rng.normal(size=(len(FIRST), 3))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    gap = rng.choice([0.01, 0.1, 1.0], len(FIRST))
+
+    def reach_of(shape: Geometry, normal):
+        assert shape.core is not None
+        return shape.core.transformed(jnp.zeros(3), shape.rotation).reach(normal)
+
+    height = jax.vmap(reach_of)(a, normal) + jax.vmap(reach_of)(b, -normal) + gap
+    a, b = replace(a, position=0 * normal), replace(b, position=height[:, None] * normal)
+    m = jax.jit(jax.vmap(face_contact))(*cast((a, b), jnp.float32))
+    assert (np.min(m.distance, axis=1) > gap - 1e-3).all()

@@ -17,6 +17,15 @@ _ANGLES = 0.13 + np.arange(POINTS - 1) * 2 * np.pi / (POINTS - 1)
 """Angles of these directions [rad]: not along the edges of a rectangle, where corners tie."""
 
 
+_GRAZING = 1e-3
+"""Half the chord of a line in a disc, in radii, below which it is not cut: there the derivatives of
+its ends are unbounded."""
+
+Outline = tuple[Float[Array, "m 3"], Float[Array, "3"], Float[Array, ""]]
+"""The points of a polygon, its unit normal, and the radius of the disc on whose rim the points are;
+0 for a polygon, which is no disc."""
+
+
 class Overlap(NamedTuple):
     """Candidates for the vertices of a clipped polygon."""
 
@@ -28,26 +37,21 @@ class Overlap(NamedTuple):
     """Number of each candidate, its feature."""
 
 
-def clip(
-    reference: Float[Array, "m 3"],
-    normal: Float[Array, "3"],
-    incident: Float[Array, "n 3"],
-    incident_normal: Float[Array, "3"],
-    allowance: Float[Array, ""],
-) -> Overlap:
-    """Return candidates for the vertices of ``incident`` clipped to the prism over ``reference``.
+def clip(base: Outline, other: Outline, allowance: Float[Array, ""]) -> Overlap:
+    """Return candidates for the vertices of ``other`` clipped to the prism over ``base``.
 
-    Both polygons are padded by repeating their last point; the incident one may be a segment. The
-    allowance enlarges the prism, but crossings lie on its original border.
+    Both polygons are padded by repeating their last point; ``other`` may be a segment. A disc is
+    round where it cuts the edges of the other polygon, and a hexagon where it adds points of its
+    own. The allowance enlarges the prism, but crossings lie on its original border.
 
     Args:
-        reference: points of the clipping polygon.
-        normal: unit normal of the reference.
-        incident: points of the clipped polygon.
-        incident_normal: unit normal of the incident polygon.
+        base: the clipping polygon, the reference.
+        other: the clipped polygon, the incident one.
         allowance: margin by which the reference is enlarged on all sides [m], so that polygons with
             a common border keep their vertices in spite of rounding.
     """
+    reference, normal, disc = base
+    incident, incident_normal, incident_disc = other
     m, n = len(reference), len(incident)
     # Outward distances from the reference's edges; padding adds edges without length, which are
     # left out.
@@ -55,7 +59,10 @@ def clip(
     outward = direction(cross(run, normal), jnp.zeros(3, normal.dtype))
     height = jnp.einsum("ki,ki->k", outward, reference)
     outward_distance = jnp.einsum("ji,ki->jk", incident, outward) - height
-    inside = jnp.all(outward_distance < allowance, axis=1)
+    from_axis = incident - (reference[0] + reference[3]) / 2
+    from_axis -= (from_axis @ normal)[:, None] * normal
+    in_disc = jnp.sum(from_axis**2, axis=1) < (disc + allowance) ** 2
+    inside = jnp.where(disc > 0, in_disc, jnp.all(outward_distance < allowance, axis=1))
     repeats = jnp.all(incident == jnp.roll(incident, 1, axis=0), axis=1).at[0].set(False)
 
     # Crossings of the incident's edges with the reference's.
@@ -71,7 +78,8 @@ def clip(
     off_diagonal = ~jnp.eye(m, dtype=bool)
     is_crossing = changes & jnp.all((crossing_distance < allowance) | ~off_diagonal[None], axis=2)
     line = jnp.all(incident[1:] == incident[1])  # going back along a segment crosses twice
-    is_crossing &= (~line | (jnp.arange(n) == 0))[:, None]
+    once = ~line | (jnp.arange(n) == 0)
+    is_crossing &= (once & (disc == 0) & (incident_disc == 0))[:, None]
 
     # The reference's vertices within the incident polygon, on its plane.
     aside = cross(edge, normal)
@@ -85,12 +93,48 @@ def clip(
     steep = jnp.abs(tilt) < 0.05
     lift = (incident[0] - reference) @ incident_normal / jnp.where(steep, 1.0, tilt)
     projected = reference + lift[:, None] * normal
-    covered = jnp.all(within | ~real, axis=1) & ~line & ~steep
+    from_middle = projected - (incident[0] + incident[3]) / 2
+    outset = jnp.where(disc > 0, corner - reference, 0.0)  # two caps may have the same rim
+    in_disc = jnp.sum((from_middle + outset) ** 2, axis=1) < incident_disc**2
+    covered = jnp.where(incident_disc > 0, in_disc, jnp.all(within | ~real, axis=1) & ~line)
+    covered &= ~steep
     doubled = jnp.all(reference == jnp.roll(reference, 1, axis=0), axis=1).at[0].set(False)
 
-    points = jnp.concatenate([incident, crossing.reshape(-1, 3), projected])
-    live = jnp.concatenate([inside & ~repeats, is_crossing.reshape(-1), covered & ~doubled])
-    return Overlap(points, live, jnp.arange(n + n * m + m, dtype=jnp.int32))
+    cuts, cut = _cuts(from_axis, inside, disc)
+    on_rim = incident + cuts[..., None] * edge
+    side_cuts, side_cut = _cuts(from_middle, covered, incident_disc)
+    on_side = projected + side_cuts[..., None] * (jnp.roll(projected, -1, axis=0) - projected)
+
+    points = [incident, crossing, projected, on_rim, on_side]
+    points = jnp.concatenate([p.reshape(-1, 3) for p in points])
+    live = [inside & ~repeats, is_crossing, covered & ~doubled, cut & once, side_cut & ~steep]
+    live = jnp.concatenate([mask.reshape(-1) for mask in live])
+    return Overlap(points, live, jnp.arange(len(points), dtype=jnp.int32))
+
+
+def _cuts(
+    points: Float[Array, "k 3"], inside: Bool[Array, " k"], radius: Float[Array, ""]
+) -> tuple[Float[Array, "2 k"], Bool[Array, "2 k"]]:
+    """Return where the edges of a polygon enter and leave a disc around the origin of its plane, as
+    parts of the edge from its first point, and whether they do.
+
+    Args:
+        points: corners of the polygon.
+        inside: mask of the corners that count as inside the disc: no edge enters or leaves there.
+        radius: radius of the disc; 0 if there is none.
+    """
+    edge = jnp.roll(points, -1, axis=0) - points
+    square = jnp.sum(edge * edge, axis=1)
+    solid = (radius > 0) & (square > jnp.finfo(points.dtype).eps * radius**2)
+    square = jnp.where(solid, square, 1.0)
+    middle = -jnp.sum(points * edge, axis=1) / square
+    nearest = points + middle[:, None] * edge
+    chord = radius**2 - jnp.sum(nearest * nearest, axis=1)
+    is_cut = solid & (chord > (_GRAZING * radius) ** 2)
+    half = jnp.sqrt(jnp.where(is_cut, chord, 1.0) / square)
+    at = jnp.stack([middle - half, middle + half])
+    outside = jnp.stack([~inside, ~jnp.roll(inside, -1)])
+    return jnp.where(is_cut, at, 0.0), is_cut & outside & (at > 0) & (at < 1)
 
 
 def spanning(

@@ -87,7 +87,8 @@ def face_manifold(pair: Core, separation: Separation) -> Manifold:
     lower_points = jnp.where(by_b, polygon.above, polygon.lower_points)
     upper = jnp.where(by_b, polygon.lower_points, polygon.above)
     normal = jnp.where(by_b, -polygon.normal, polygon.normal)
-    number = 2 * (faces.number[0] + 64 * faces.number[1]) + by_b
+    count = max(pair.faces.shape[1], 3)  # a round shape has two caps and a side
+    number = 2 * (faces.number[0] + count * faces.number[1]) + by_b
     manifold = between(
         lower_points,
         upper,
@@ -133,10 +134,14 @@ def _polygon(faces: Face, by_b: Bool[Array, ""], allowance: Float[Array, ""]) ->
         return jnp.where(by_b, y, x)
 
     reference = jax.tree.map(lambda x: either(x[0], x[1]), faces)
-    incident, incident_normal = (
-        either(x[1], x[0]) for x in (jax.vmap(segment)(faces), faces.normal)
+    incident, incident_normal, incident_disc = (
+        either(x[1], x[0]) for x in (jax.vmap(segment)(faces), faces.normal, faces.disc)
     )
-    overlap = clip(reference.points, reference.normal, incident, incident_normal, allowance)
+    overlap = clip(
+        (reference.points, reference.normal, reference.disc),
+        (incident, incident_normal, incident_disc),
+        allowance,
+    )
     fixed, normal, corners = jax.lax.stop_gradient((overlap, reference.normal, reference.points))
     level = fixed.points @ normal
     selected, live = spanning(

@@ -31,6 +31,8 @@ class Face(NamedTuple):
     it."""
     number: Int[Array, ""]
     """Number of the face, for the feature numbers of contacts."""
+    disc: Float[Array, ""]
+    """Radius of a cap, of whose rim the points are the corners of a hexagon; 0 for a polygon."""
 
 
 def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float[Array, "f 3"]:
@@ -73,7 +75,8 @@ def _face(core: Core, towards: Float[Array, "3"]) -> Face:
     alignment = normals @ towards
     number = jnp.argmax(alignment >= jnp.max(alignment) - 64 * jnp.finfo(alignment.dtype).eps)
     number = number.astype(jnp.int32)
-    return Face(core.points[core.faces[number]], normals[number], jnp.array(False), number)
+    none = jnp.zeros((), towards.dtype)
+    return Face(core.points[core.faces[number]], normals[number], jnp.array(False), number, none)
 
 
 def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
@@ -109,6 +112,7 @@ def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
         jnp.where(on_cap, cap_normal, lateral),
         ~on_cap,
         jnp.where(on_cap, top.astype(jnp.int32), 2),
+        jnp.where(on_cap, disc, 0.0),
     )
 
 
