@@ -144,6 +144,14 @@ def test_two_weights_on_a_pulley_rest_on_a_spring() -> None:
     # Through the second weight, a spring there turns back as much; so does one along the tendon.
     np.testing.assert_allclose(slope, [0.5, 0.5, 0.0, 0.5], atol=1e-12)
 
+    def position(stiffness: Array) -> Array:
+        changed = model.axes.stiffness.at[0].set(stiffness)
+        held = replace(model, axes=replace(model.axes, stiffness=changed))
+        return equilibrium(held, state).state.joint_positions[0]
+
+    second = jax.jit(jax.jacfwd(jax.jacfwd(position)))(40.0)
+    np.testing.assert_allclose(second, 2.0 * down / 40.0**2, rtol=1e-10)
+
 
 def test_a_spring_on_a_node_bends_a_cantilever() -> None:
     """The tip of a cantilever is deflected by F L³ / (3 E I), F being the spring's force at

@@ -139,6 +139,30 @@ def test_a_pendulum_comes_to_hang_and_swings_as_it_should():
     np.testing.assert_allclose(upright.square, [-square], rtol=1e-9)
 
 
+def test_derivatives_of_both_orders_of_a_bar_on_a_spring():
+    """A bar rests at the angle k q = G cos q, so q' = −q / D, D = k + G sin q, and
+    q'' = (2 q − q² G cos q / D) / D²."""
+    builder = ModelBuilder()
+    bar = builder.add_body(0.7, (0.02, 0.02, 0.001), (0.3, 0, 0))
+    builder.add_joint(Revolute((0, 1, 0), stiffness=2.0), 0, bar, anchor=(0, 0, 0), name="hinge")
+    model, state = builder.build()
+
+    def angle(k: Array) -> Array:
+        softened = replace(model, axes=replace(model.axes, stiffness=k[None]))
+        return equilibrium(softened, state).state.joint_positions[0]
+
+    def slope_of(k: Array) -> tuple[Array, Array]:
+        return jax.jvp(angle, (k,), (jnp.ones(()),))[::-1]
+
+    k, torque = jnp.array(2.0), 0.7 * 9.81 * 0.3
+    (slope, q), (second, _) = jax.jit(lambda k: jax.jvp(slope_of, (k,), (jnp.ones(()),)))(k)
+    np.testing.assert_allclose(k * q, torque * np.cos(q), rtol=1e-12)
+    resistance = k + torque * np.sin(q)
+    np.testing.assert_allclose(slope, -q / resistance, rtol=1e-10)
+    bend = 2.0 * q - q**2 * torque * np.cos(q) / resistance
+    np.testing.assert_allclose(second, bend / resistance**2, rtol=1e-10)
+
+
 def test_single_precision_ends_where_rounding_allows():
     """The Princeton beam converges in single precision, which resolves its energy to 1e-4 J."""
     with jax.enable_x64(False):

@@ -13,6 +13,7 @@ from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.dynamics.statics import constraints, forces, newton_step
 from jaxccp.math import trees
+from jaxccp.math.implicit_root import attach
 from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
@@ -22,6 +23,8 @@ from jaxccp.model.state_input import checked_state
 FIRST_STEP, MAX_STEP, STEP_GROWTH, STEP_SHRINK = 1.0, 1e6, 3.0, 0.1
 """Length of the first step and the largest one [s]; factors by which the next is longer or
 shorter."""
+_Rest = tuple[State, Array | None]
+"""An equilibrium and its multipliers."""
 
 
 @jax.tree_util.register_dataclass
@@ -104,8 +107,9 @@ def equilibrium(
     J. Numer. Anal. 35, 1998). Constraints have multipliers and use one dense matrix of all
     velocities (:mod:`jaxccp.dynamics.statics.constraints`).
 
-    Derivatives are those of the equilibrium f = 0, by the implicit function theorem. They do not
-    exist at a pose from which a loop can move in two ways, such as a fully stretched one.
+    Derivatives of every order are those of the equilibrium f = 0, by the implicit function theorem.
+    They do not exist at a pose from which a loop can move in two ways, such as a fully stretched
+    one.
 
     Args:
         model: gravity, springs and the families' own forces act on it.
@@ -156,16 +160,35 @@ def _search(
         return (search_.status == Status.MAX_ITERATIONS) & (search_.iterations < max_iterations)
 
     final = lax.while_loop(unfinished, lambda search_: _iterate(fixed, search_, limit), search)
-    final = lax.stop_gradient(final)
-    # A further step for the derivative; in it only the forces depend on the model.
-    if final.constraints is None:
-        last = _step(fixed, model, final.state, jnp.asarray(MAX_STEP, dtype), tangent=True)
-    else:
-        balance = constraints.balance_forces(model, final.state, final.constraints.force)
-        last, _ = final.constraints.factors.step(balance)
-    usable = jnp.all(jnp.isfinite(last))
-    rest = integrate_configuration(model, final.state, jnp.where(usable, last, 0.0))
+    rest, _ = attach(_slope, _corrected(fixed, fixed, final.state, final.constraints), model)
     return Equilibrium(rest, final.status, final.step, final.iterations)
+
+
+def _corrected(given: Model, model: Model, state: State, held: _Constraints | None) -> _Rest:
+    """Return an equilibrium and its multipliers after a long Newton step, whose matrix is that of
+    ``given`` and whose forces are those of ``model``; without one if the matrix is not positive
+    definite."""
+    multipliers = None
+    if held is None:
+        h = jnp.asarray(MAX_STEP, state.position.dtype)
+        step = _step(given, model, state, h, tangent=True)
+    else:
+        balance = constraints.balance_forces(model, state, held.force)
+        step, more = held.factors.step(balance)
+        multipliers = held.force + jnp.where(jnp.all(jnp.isfinite(more)), more, 0.0)
+    step = jnp.where(jnp.all(jnp.isfinite(step)), step, 0.0)
+    return integrate_configuration(model, state, step), multipliers
+
+
+def _slope(root: _Rest, model: Model, change: Model) -> _Rest:
+    """Return the change of an equilibrium and of its multipliers for that of the model. At rest the
+    change of the matrix has no effect."""
+    state, force = root
+    held = None
+    if force is not None:
+        h = jnp.asarray(MAX_STEP, force.dtype)
+        held = _Constraints(force, newton_step.factorise(model, state, force, h)[0])
+    return jax.jvp(lambda changed: _corrected(model, changed, state, held), (model,), (change,))[1]
 
 
 def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
