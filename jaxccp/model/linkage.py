@@ -34,6 +34,9 @@ class Linkage(ByContent):
     slots: np.ndarray
     """Axes of each joint in their order, padded with na [nj k]; k is the largest number of axes of
     a joint."""
+    has_levers: bool
+    """Whether a hinge of some joint does not pass through the origin of the joint's second frame:
+    its point was elsewhere when the model was built, or slides follow it."""
     routing: Routing
     """The tendons."""
     compliant: np.ndarray

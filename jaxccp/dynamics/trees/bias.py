@@ -32,7 +32,8 @@ def momentum_rate(
     torque [N, N m].
 
     It is reduced if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step, rotors
-    left out (:attr:`Dofs.swept <jaxccp.model.kinematics.dofs.Dofs.swept>`). It is zero for a body without joints, which is in no tree: its rotation is torque-free.
+    left out (:attr:`jaxccp.model.kinematics.dofs.Dofs.swept`). It is zero for a body without
+    joints, which is in no tree: its rotation is torque-free.
 
     Args:
         screws: the degrees of freedom.

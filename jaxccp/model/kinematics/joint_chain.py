@@ -100,23 +100,24 @@ def chain(
     shift = slide * q[:, None]
 
     # The product of all motions after each axis, from the last axis back; none after the last one.
-    motions: list[Array] = []
+    columns: list[Array] = []
+    levers: list[Array] = []
     orientation, arm = jnp.zeros_like(ball).at[0].set(1.0), jnp.zeros_like(ball[1:])
     for k in reversed(range(q.shape[0])):
         moved = arm - point[k]
         lever = jnp.where(kinds.slide[k], 0.0, moved)  # a slide has no point of its own
-        motion = jnp.stack([slide[k] + cross(spin[k], moved), spin[k], lever])
-        last = not motions
+        twist = jnp.stack([slide[k] + cross(spin[k], moved), spin[k]])
+        last = not columns
         back = quaternion.conjugate(orientation)
-        motions.append(motion if last else quaternion.rotate(back, motion))
+        columns.append(twist if last else quaternion.rotate(back, twist))
+        levers.append(lever if last else quaternion.rotate(back, lever))
         arm = point[k] + quaternion.rotate(axis_quaternion[k], moved) + shift[k]
         orientation = (
             axis_quaternion[k] if last else quaternion.multiply(axis_quaternion[k], orientation)
         )
-    if not motions:
+    if not columns:
         return orientation, arm, jnp.zeros((6, 0), ball.dtype), jnp.zeros((0, 3), ball.dtype)
-    stacked = jnp.stack(motions[::-1])
-    return orientation, arm, stacked[:, :2].reshape(-1, 6).T, stacked[:, 2]
+    return orientation, arm, jnp.stack(columns[::-1]).reshape(-1, 6).T, jnp.stack(levers[::-1])
 
 
 def by_slot(table: Array, slots: np.ndarray) -> Array:

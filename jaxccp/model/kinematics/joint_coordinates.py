@@ -1,6 +1,6 @@
 """Coordinates of one joint from the relative pose of its bodies, and its rows there."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -50,8 +50,10 @@ class JointPose:
     """A point on each axis [m]."""
     kinds: Kinds
     """Whether each axis is a hinge, a slide or one of the three of a ball."""
+    has_levers: bool = field(metadata={"static": True})
+    """Whether a hinge may not pass through the second frame's origin."""
 
-    def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array, Array]:
+    def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array | None, Array]:
         """Return the Jacobian S [6 k], the arms of the axes [k 3] (:func:`axis_duals`) and the
         error e [6] at coordinates ``q``.
 
@@ -64,7 +66,8 @@ class JointPose:
         back = quaternion.conjugate(orientation)
         translation = quaternion.rotate(back, self.shift - end)
         rotation_vector = quaternion.log(quaternion.multiply(back, self.rotation))
-        return columns, arms, jnp.concatenate([translation, rotation_vector])
+        error = jnp.concatenate([translation, rotation_vector])
+        return columns, arms if self.has_levers else None, error
 
 
 def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -135,7 +138,7 @@ def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array,
 
 
 def axis_duals(
-    columns: Float[Array, "6 k"], arms: Float[Array, "k 3"], used: Bool[Array, " k"]
+    columns: Float[Array, "6 k"], arms: Float[Array, "k 3"] | None, used: Bool[Array, " k"]
 ) -> Float[Array, "k 6"]:
     """Return the rows R that give the rates of the axes from a relative twist, R S = 1; each is the
     wrench of a unit force along its axis, too.
@@ -146,9 +149,12 @@ def axis_duals(
 
     Args:
         columns: S, twists at the second frame's origin, in its axes.
-        arms: vector from a point of each axis to that origin [m].
+        arms: vector from a point of each axis to that origin [m]; None where all hinges pass
+            through it, so that S at it serves every axis.
         used: mask of the slots that have an axis.
     """
+    if arms is None:
+        return small.solve(_gram(columns, used), columns.T)
     linear, angular = columns[:3].T, columns[3:].T
     there = linear - cross(angular, arms[:, None])
     twists = jnp.concatenate([there, jnp.broadcast_to(angular, there.shape)], axis=-1)

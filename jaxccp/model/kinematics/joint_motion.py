@@ -102,6 +102,7 @@ def tree_motion(
         model.topology.linkage.loops,
     )
     _, _, columns, arms = joint_chains(model, coordinate)
+    arms = arms if linkage.has_levers else None
     axis = jax.vmap(axis_duals)(columns, arms, jnp.asarray(linkage.slots < len(linkage.axes)))
     joints, places = linkage.bilateral
     bilateral = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
@@ -178,6 +179,7 @@ def _search(
         direction=by_slot(axes.direction, slots),
         point=by_slot(axes.point, slots),
         kinds=Kinds.of(model.topology.linkage.motions, slots),
+        has_levers=model.topology.linkage.has_levers,
     )
     if known is None:
         initial = by_slot(lax.stop_gradient(state.joint_positions), slots)

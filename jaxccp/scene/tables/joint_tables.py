@@ -98,6 +98,7 @@ def joint_tables(
         names,
         tuple(f.axis.motion for f in freedoms),
         _axis_slots(owned),
+        any(_has_lever(spec.joint.axes) for spec in joint_specs),
         routing,
         np.flatnonzero(sum(column(name) for name in COMPLIANT) + polynomial.sum(axis=1) + ruled),
         np.flatnonzero(column("armature")),
@@ -140,6 +141,14 @@ def _axis_slots(owned: Sequence[Sequence[_Freedom]]) -> np.ndarray:
     slots = np.arange(counts.max(initial=0)) + (np.cumsum(counts) - counts)[:, None]
     inside = np.arange(slots.shape[1]) < counts[:, None]
     return np.where(inside, slots, counts.sum()).astype(np.int32)
+
+
+def _has_lever(axes: Sequence[Axis]) -> bool:
+    """Return whether a hinge does not pass through the origin of its joint's second frame."""
+    hinges = [place for place, axis in enumerate(axes) if axis.motion == "hinge"]
+    slides = [place for place, axis in enumerate(axes) if axis.motion == "slide"]
+    before = bool(hinges) and bool(slides) and hinges[0] < slides[-1]
+    return before or any(np.any(axes[place].point) for place in hinges)
 
 
 def _limits(coordinates: Sequence[Coordinate]) -> tuple[np.ndarray, np.ndarray]:
