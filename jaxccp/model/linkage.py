@@ -34,9 +34,9 @@ class Linkage(ByContent):
     slots: np.ndarray
     """Axes of each joint in their order, padded with na [nj k]; k is the largest number of axes of
     a joint."""
-    has_levers: bool
-    """Whether a hinge of some joint does not pass through the origin of the joint's second frame:
-    its point was elsewhere when the model was built, or slides follow it."""
+    has_parallel_hinges: bool
+    """Whether two hinges of some joint were nearly parallel, or three in a plane, when the model
+    was built. Then the angular velocity alone does not give their rates."""
     routing: Routing
     """The tendons."""
     compliant: np.ndarray
@@ -74,6 +74,11 @@ class Linkage(ByContent):
         joints, places = np.nonzero(self.slots < len(self.axes))
         order = np.argsort(self.slots[joints, places])
         return joints[order], places[order]
+
+    @property
+    def has_slides(self) -> bool:
+        """Whether any axis is a slide."""
+        return "slide" in self.motions
 
     @property
     def owner(self) -> np.ndarray:

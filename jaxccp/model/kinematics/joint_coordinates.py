@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.math import quaternion, small
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_chain import Kinds, chain
+from jaxccp.model.linkage import Linkage
 
 NEWTON_STEPS = 40
 """Largest number of Newton steps of the search for the coordinates of a joint; one is enough where
@@ -50,11 +51,11 @@ class JointPose:
     """A point on each axis [m]."""
     kinds: Kinds
     """Whether each axis is a hinge, a slide or one of the three of a ball."""
-    has_levers: bool = field(metadata={"static": True})
-    """Whether a hinge may not pass through the second frame's origin."""
+    linkage: Linkage = field(metadata={"static": True})
+    """The joints of the model."""
 
-    def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array | None, Array]:
-        """Return the Jacobian S [6 k], the arms of the axes [k 3] (:func:`axis_duals`) and the
+    def jacobian_and_error(self, q: Float[Array, " k"]) -> tuple[Array, Array, Array]:
+        """Return the Jacobian S [6 k], the rows R of the axes [k 6] (:func:`axis_duals`) and the
         error e [6] at coordinates ``q``.
 
         The error is the translation [m], then the rotation vector [rad], from the frame at ``q`` to
@@ -66,8 +67,8 @@ class JointPose:
         back = quaternion.conjugate(orientation)
         translation = quaternion.rotate(back, self.shift - end)
         rotation_vector = quaternion.log(quaternion.multiply(back, self.rotation))
-        error = jnp.concatenate([translation, rotation_vector])
-        return columns, arms if self.has_levers else None, error
+        duals = axis_duals(columns, arms, self.kinds, self.linkage)
+        return columns, duals, jnp.concatenate([translation, rotation_vector])
 
 
 def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -84,13 +85,13 @@ def find_coordinates(joint: JointPose, initial: Float[Array, " k"]) -> Float[Arr
     rounding = float(jnp.finfo(initial.dtype).eps) ** 0.5
 
     def residual(q: Array) -> Array:
-        columns, arms, error = joint.jacobian_and_error(q)
-        return jnp.where(solved, -axis_duals(columns, arms, solved) @ error, q)
+        _, duals, error = joint.jacobian_and_error(q)
+        return jnp.where(solved, -duals @ error, q)
 
     def newton(current: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         q, _, number = current
-        columns, arms, error = joint.jacobian_and_error(q)
-        step = jnp.where(solved, axis_duals(columns, arms, solved) @ error, 0.0)
+        _, duals, error = joint.jacobian_and_error(q)
+        step = jnp.where(solved, duals @ error, 0.0)
         largest = jnp.max(jnp.where(joint.kinds.hinge, jnp.abs(step), 0.0))
         step = step * jnp.minimum(1.0, MAX_ROTATION / jnp.maximum(largest, MAX_ROTATION))
         return jnp.where(solved, q + step, 0.0), jnp.max(jnp.abs(step)), number + 1
@@ -121,40 +122,61 @@ def rows_at(joint: JointPose, q: Float[Array, " k"]) -> JointSolution:
         q: coordinates [m, rad]; those of a ball are not used.
     """
     kinds = joint.kinds
-    columns, arms, error = joint.jacobian_and_error(q)
+    columns, duals, error = joint.jacobian_and_error(q)
     basis = small.complete(columns)
     return JointSolution(
         jnp.where(kinds.ball, joint.direction @ quaternion.log(joint.rotation), q),
-        axis_duals(columns, arms, kinds.hinge | kinds.slide | kinds.ball),
+        duals,
         basis.T,
         basis.T @ error,
     )
 
 
-def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
+def _gram(columns: Float[Array, "d k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
     """Return SᵀS, with rows and columns of the identity for slots that are not ``used``."""
     identity = jnp.eye(used.shape[0], dtype=columns.dtype)
     return jnp.where(used[:, None] & used, columns.T @ columns, identity)
 
 
 def axis_duals(
-    columns: Float[Array, "6 k"], arms: Float[Array, "k 3"] | None, used: Bool[Array, " k"]
+    columns: Float[Array, "6 k"], arms: Float[Array, "k 3"], kinds: Kinds, linkage: Linkage
 ) -> Float[Array, "k 6"]:
     """Return the rows R that give the rates of the axes from a relative twist, R S = 1; each is the
     wrench of a unit force along its axis, too.
 
-    Row i of (SᵀS)⁻¹ Sᵀ depends on the point at which S is taken, since lengths and angles add up in
-    SᵀS. It is taken at a point of axis i, where the twist of a hinge is a pure rotation: its wrench
-    is a couple then, which loads the joint by no force.
+    The row of a hinge is a couple, which loads its joint by no force: the angular velocity gives
+    the rates of all hinges, and what is left of the velocity those of the slides. Not so if hinges
+    are parallel: then row i is that of (SᵀS)⁻¹ Sᵀ with S taken at a point of axis i.
 
     Args:
         columns: S, twists at the second frame's origin, in its axes.
-        arms: vector from a point of each axis to that origin [m]; None where all hinges pass
-            through it, so that S at it serves every axis.
+        arms: vector from a point of each axis to that origin [m].
+        kinds: kinds of the joint's axes.
+        linkage: the joints of the model, among which there may be parallel hinges or slides.
+    """
+    turns = kinds.hinge | kinds.ball
+    if linkage.has_parallel_hinges:
+        return _duals_at_axes(columns, arms, turns | kinds.slide)
+    linear, angular = columns[:3], jnp.where(turns, columns[3:], 0.0)
+    angle = small.solve(_gram(angular, turns), angular.T)
+    if not linkage.has_slides:
+        return jnp.concatenate([jnp.zeros_like(angle), angle], axis=1)
+    sliding = jnp.where(kinds.slide, linear, 0.0)
+    distance = small.solve(_gram(sliding, kinds.slide), sliding.T)
+    by_hinges = jnp.where(turns, linear, 0.0) @ angle
+    return jnp.concatenate([distance, angle - distance @ by_hinges], axis=1)
+
+
+def _duals_at_axes(
+    columns: Float[Array, "6 k"], arms: Float[Array, "k 3"], used: Bool[Array, " k"]
+) -> Float[Array, "k 6"]:
+    """Return rows R with R S = 1, row i of (SᵀS)⁻¹ Sᵀ with S taken at a point of axis i.
+
+    Args:
+        columns: S at the second frame's origin.
+        arms: vector from a point of each axis to that origin [m].
         used: mask of the slots that have an axis.
     """
-    if arms is None:
-        return small.solve(_gram(columns, used), columns.T)
     linear, angular = columns[:3].T, columns[3:].T
     there = linear - cross(angular, arms[:, None])
     twists = jnp.concatenate([there, jnp.broadcast_to(angular, there.shape)], axis=-1)

@@ -1,6 +1,7 @@
 """Coordinates and rates of joints, and the Jacobians of their motion and of their constraints."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -102,8 +103,8 @@ def tree_motion(
         model.topology.linkage.loops,
     )
     _, _, columns, arms = joint_chains(model, coordinate)
-    arms = arms if linkage.has_levers else None
-    axis = jax.vmap(axis_duals)(columns, arms, jnp.asarray(linkage.slots < len(linkage.axes)))
+    kinds = Kinds.of(linkage.motions, linkage.slots)
+    axis = jax.vmap(partial(axis_duals, linkage=linkage))(columns, arms, kinds)
     joints, places = linkage.bilateral
     bilateral = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
     error = jnp.zeros(len(joints), coordinate.dtype)
@@ -179,7 +180,7 @@ def _search(
         direction=by_slot(axes.direction, slots),
         point=by_slot(axes.point, slots),
         kinds=Kinds.of(model.topology.linkage.motions, slots),
-        has_levers=model.topology.linkage.has_levers,
+        linkage=model.topology.linkage,
     )
     if known is None:
         initial = by_slot(lax.stop_gradient(state.joint_positions), slots)

@@ -10,13 +10,17 @@ import numpy as np
 from jaxccp.model.actuators.activation import Range
 from jaxccp.model.actuators.actuator import columns
 from jaxccp.model.coordinate import COMPLIANT, FORCES, Coordinate
-from jaxccp.model.joints import Axis, Ball, Joint
+from jaxccp.model.joints import Axis, Ball, Hinge, Joint
 from jaxccp.model.kinematics.spanning_tree import spanning_tree
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.tendons.routing import Tendons
 from jaxccp.scene.actuator_limits import ActuatorSpec, split_limits
 from jaxccp.scene.actuator_limits import sum_limit_table as limits_of_sums
 from jaxccp.scene.tables.tendon_tables import TendonSpec, route_tendons
+
+PARALLEL = 0.1
+"""Smallest singular value of the unit vectors along a joint's hinges below which they count as
+dependent: two at an angle of 8°."""
 
 
 @dataclass
@@ -98,7 +102,7 @@ def joint_tables(
         names,
         tuple(f.axis.motion for f in freedoms),
         _axis_slots(owned),
-        any(_has_lever(spec.joint.axes) for spec in joint_specs),
+        any(_are_parallel(spec.joint.axes) for spec in joint_specs),
         routing,
         np.flatnonzero(sum(column(name) for name in COMPLIANT) + polynomial.sum(axis=1) + ruled),
         np.flatnonzero(column("armature")),
@@ -143,12 +147,10 @@ def _axis_slots(owned: Sequence[Sequence[_Freedom]]) -> np.ndarray:
     return np.where(inside, slots, counts.sum()).astype(np.int32)
 
 
-def _has_lever(axes: Sequence[Axis]) -> bool:
-    """Return whether a hinge does not pass through the origin of its joint's second frame."""
-    hinges = [place for place, axis in enumerate(axes) if axis.motion == "hinge"]
-    slides = [place for place, axis in enumerate(axes) if axis.motion == "slide"]
-    before = bool(hinges) and bool(slides) and hinges[0] < slides[-1]
-    return before or any(np.any(axes[place].point) for place in hinges)
+def _are_parallel(axes: Sequence[Axis]) -> bool:
+    """Return whether directions of a joint's hinges are dependent, or nearly so."""
+    hinges = [axis.direction for axis in axes if isinstance(axis, Hinge)]
+    return bool(hinges) and np.linalg.svd(np.stack(hinges))[1][-1] < PARALLEL
 
 
 def _limits(coordinates: Sequence[Coordinate]) -> tuple[np.ndarray, np.ndarray]:
