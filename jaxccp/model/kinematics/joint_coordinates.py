@@ -158,11 +158,13 @@ def axis_duals(
     if linkage.has_parallel_hinges:
         return _duals_at_axes(columns, arms, turns | kinds.slide)
     linear, angular = columns[:3], jnp.where(turns, columns[3:], 0.0)
-    angle = small.solve(_gram(angular, turns), angular.T)
     if not linkage.has_slides:
+        angle = small.solve(_gram(angular, turns), angular.T)
         return jnp.concatenate([jnp.zeros_like(angle), angle], axis=1)
-    sliding = jnp.where(kinds.slide, linear, 0.0)
-    distance = small.solve(_gram(sliding, kinds.slide), sliding.T)
+    # No product of a slide's column and a hinge's is left: one elimination serves both.
+    apart = jnp.concatenate([jnp.where(kinds.slide, linear, 0.0), angular])
+    duals = small.solve(_gram(apart, turns | kinds.slide), apart.T)
+    distance, angle = duals[:, :3], duals[:, 3:]
     by_hinges = jnp.where(turns, linear, 0.0) @ angle
     return jnp.concatenate([distance, angle - distance @ by_hinges], axis=1)
 
