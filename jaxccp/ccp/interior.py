@@ -93,9 +93,8 @@ def _units(problem: Problem) -> tuple[Array, Array]:
 def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
     """Return a point on the axes of the cones, in units of the largest velocity at λ = 0.
 
-    A row with two wide bounds starts as near to 0 as one without bounds. The slack of the bound
-    that is further away is smaller in proportion, so that all products of distance and slack are of
-    one size.
+    Rows with wide bounds start near 0. Slacks of bounds that are further away are smaller, so that
+    all products of distance and slack are of one size.
 
     Args:
         problem: n rows.
@@ -108,10 +107,7 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
     has_lo, has_hi, low, high = _bounds(problem)
     offset = speed * rows
     half = jnp.where(has_lo & has_hi, jnp.minimum(offset, 0.5 * high - 0.5 * low), offset)
-    least, most = (
-        jnp.where(has_lo, low + half, -jnp.inf),
-        jnp.where(has_hi, high - half, jnp.inf),
-    )
+    least, most = jnp.where(has_lo, low + half, -jnp.inf), jnp.where(has_hi, high - half, jnp.inf)
     scalars = jnp.clip(0.0, least, most)
     axis = jnp.asarray([1.0, 0.0, 0.0], rho.dtype)
     contacts = speed * blocks * axis

@@ -77,7 +77,11 @@ class Stop:
 
 
 def check_stop(stop: Any) -> None:
-    """Raise TypeError unless ``stop`` is a stopping rule."""
+    """Check that ``stop`` is a stopping rule.
+
+    Raises:
+        TypeError: it is something else.
+    """
     if not isinstance(stop, Stop):
         raise TypeError(f"stop must be a Stop, such as Stop(atol=1e-8), not {stop!r}")
 

@@ -167,13 +167,9 @@ def _moving(
         return first, (first, shifted)
 
     _, second, (first, manifold) = jax.jvp(rate, (start,), (unit,), has_aux=True)
-    smooth = np.concatenate(
-        [
-            np.full(len(_columns(group, pairs)), not PAIRS[group.kinds].shared)
-            for group, pairs in zip(model.topology.pairs, candidates, strict=True)
-        ]
-    )
-    known = jnp.where(smooth[:, None], jnp.asarray(second), 0.0)
+    groups = zip(model.topology.pairs, candidates, strict=True)
+    smooth = [np.full(len(_columns(g, c)), not PAIRS[g.kinds].shared) for g, c in groups]
+    known = jnp.where(np.concatenate(smooth)[:, None], jnp.asarray(second), 0.0)
     return manifold, jnp.concatenate([first, known], axis=1)
 
 

@@ -39,5 +39,10 @@ def clip(x: Float[Array, "*b"], low: Float[Array, "*b"], high: Float[Array, "*b"
 
     The one of ``jnp.clip`` is ½ there, so that a value that rests on its bound for n steps would
     have the derivative 2⁻ⁿ by its start, which is that of neither side.
+
+    Args:
+        x: numbers.
+        low: smallest values.
+        high: largest values.
     """
     return jnp.where(x > high, high, jnp.where(x < low, low, x))

@@ -77,7 +77,7 @@ class Linkage(ByContent):
 
     @property
     def has_slides(self) -> bool:
-        """Whether any axis is a slide."""
+        """Tell whether any axis is a slide."""
         return "slide" in self.motions
 
     @property

@@ -11,7 +11,11 @@ from jaxccp.model.model import Model
 
 
 def check_is_model(model: Any) -> None:
-    """Raise TypeError unless the argument is a model."""
+    """Check that an argument is a model.
+
+    Raises:
+        TypeError: it is something else.
+    """
     if isinstance(model, Model):
         return
     kind = type(model).__name__

@@ -1,4 +1,4 @@
-"""Which bodies are rotors: symmetric about the hinge that they turn on."""
+"""Rotors: bodies whose mass is symmetric about the hinge that they turn on."""
 
 from collections.abc import Sequence
 

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.subject import Subject
+from jaxccp.math import safe
 from jaxccp.model.actuators.dynamics import DYNAMICS
 
 MEMORY = 10.0
@@ -72,7 +73,7 @@ def activations_along(
     delay = jnp.where(recorded, channels.delay[rows], 0.0)
     actuated = np.array(activations.actuators)
     low, high = model.actuators.control_limits[actuated].T
-    command = jnp.clip((jnp.asarray(control)[:, actuated] - offset) / scale, low, high)
+    command = safe.clip((jnp.asarray(control)[:, actuated] - offset) / scale, low, high)
     longest = jnp.append(jnp.diff(jnp.asarray(time)), jnp.inf)[:, None]
     spans = jnp.clip((until - delay) - jnp.asarray(time)[:, None], 0.0, longest)
 
