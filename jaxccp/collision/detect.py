@@ -168,9 +168,9 @@ def _moving(
 
     _, second, (first, manifold) = jax.jvp(rate, (start,), (unit,), has_aux=True)
     groups = zip(model.topology.pairs, candidates, strict=True)
-    smooth = [np.full(len(_columns(g, c)), not PAIRS[g.kinds].shared) for g, c in groups]
-    known = jnp.where(np.concatenate(smooth)[:, None], jnp.asarray(second), 0.0)
-    return manifold, jnp.concatenate([first, known], axis=1)
+    own = [np.full(len(_columns(g, c)), not PAIRS[g.kinds].shared) for g, c in groups]
+    own = np.concatenate([np.zeros(0, bool), *own])[:, None]
+    return manifold, jnp.concatenate([first, jnp.where(own, jnp.asarray(second), 0.0)], axis=1)
 
 
 def _manifold(model: Model, state: State, candidates: Sequence[Candidates]) -> Manifold:
