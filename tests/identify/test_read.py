@@ -194,7 +194,7 @@ def test_columns_of_runs_and_times(tmp_path: Path):
 
 def test_settings_take_both_spellings_of_a_channel(tmp_path: Path):
     """Channels that are left out, scaled or noisy are named as ``kind.name`` or
-    ``kind["name"]``, whichever the file has, and a pattern that matches none is refused."""
+    ``kind["name"]``, whichever the file has, and one that is not there is refused."""
     for spelling in ("{}.{}", '{}["{}"]'):
         arrays = {
             spelling.format(kind, name): Q[:, 0]
@@ -220,6 +220,10 @@ def test_settings_take_both_spellings_of_a_channel(tmp_path: Path):
             assert log['position["z"]'].noise == 0.1 and log['torque["z"]'].noise is None
     with pytest.raises(InputError, match=r"leave_out: no file has 'torque\.y'.*'torque\.z'"):
         read(path, leave_out=["torque.y"])
+    with pytest.raises(InputError, match=r"leave_out: no file has 'torqe\*'"):
+        read(path, leave_out=["torqe*"])
+    (log,) = read(path, leave_out=["rate*", "acceleration"])  # of logs with and without rates
+    assert {channel.kind for channel in log.channels} == {"position", "torque"}
     with pytest.raises(InputError, match=r"scale: no file has 'position\.y'.*'position\.z'"):
         read(path, scale={"position.y": 2.0})
 

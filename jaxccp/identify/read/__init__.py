@@ -1,5 +1,6 @@
 """Recordings from files; a new format is one file here, and one line in :data:`FORMATS`."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, 
 from jaxccp.identify.read.channel_name import matches
 from jaxccp.identify.read.reading import TIME, Meaning, Reading, Table
 from jaxccp.identify.read.table_recordings import channel_names, recordings_of
-from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.recordings.recording import KINDS, Recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 
@@ -71,8 +72,8 @@ def read(
 
     Raises:
         InputError: no file is found, a file cannot be read, a channel belongs to something that
-            the mechanism does not have, or no file has what ``noise``, ``scale`` or ``leave_out``
-            name.
+            the mechanism does not have, no file has what ``noise`` or ``scale`` name or a channel
+            that ``leave_out`` names, or there is no such kind.
     """
     reading = Reading(
         mechanism,
@@ -132,9 +133,16 @@ def _format(path: Path) -> Format:
 
 
 def _check_used(settings: Iterable[str], what: str, names: set[str]) -> None:
-    """Raise InputError if a setting names or matches something that no file has."""
+    """Raise InputError if a setting names or matches something that no file has.
+
+    Kinds and patterns of existing kinds may match nothing, so that the same ones leave the rates
+    out of logs with and without rates.
+    """
     for name in settings:
-        if name not in names and not (what == "leave_out" and matches(names, name)):
+        kind, *rest = re.split(r"[\[.*?]", name, maxsplit=1)
+        several = not rest or "*" in name or "?" in name
+        general = several and any(known.startswith(kind) for known in KINDS)
+        if name not in names and not (what == "leave_out" and (general or matches(names, name))):
             mend = f"there are {', '.join(sorted(names))}{suggestion(name, names)}"
             raise InputError(what, f"no file has {name!r}", mend)
 
