@@ -150,9 +150,7 @@ class Cones:
         """Return the Euclidean projection on K of a flat vector over rows."""
         scalars, contacts = self.split(x)
         projected = self.section.project(contacts, self.mu)
-        # Not a clip: for equal bounds its derivative would be the mean of both.
-        inside = jnp.where(scalars < self.lo, self.lo, scalars)
-        return self.join(jnp.where(scalars > self.hi, self.hi, inside), projected)
+        return self.join(safe.clip(scalars, self.lo, self.hi), projected)
 
     def acts(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return 1 for the rows whose projection depends on ``x``, 0 for the others: box rows at a
