@@ -118,17 +118,20 @@ def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -
     """Return the progress before the first iteration, at the projected guess times a factor in [0,
     1].
 
-    The factor is 1 if the guess lowers the objective, else the factor that lowers it most.
+    The factor is 1 if the guess lowers the objective or the bounds exclude 0, else the factor that
+    lowers the objective most.
     """
+    lo, hi = problem.cones.lo, problem.cones.hi
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
     n_lam = problem.delassus.apply(lam)
     # Comparisons with a bound that is not a number are false: no iterate would show it.
-    numbers = ~(jnp.isnan(problem.cones.lo) | jnp.isnan(problem.cones.hi))
+    numbers = ~(jnp.isnan(lo) | jnp.isnan(hi))
     finite = jnp.all(jnp.isfinite(n_lam) & jnp.isfinite(problem.r)) & jnp.all(numbers)
     # A guess from other contacts can be worse than zero; the right fraction of it is not.
     curvature, slope = lam @ n_lam, problem.r @ lam
     share = jnp.clip(safe.divide(-slope, curvature), 0.0, 1.0)
-    share = jnp.where(0.5 * curvature + slope < 0, 1.0, share)
+    kept = (0.5 * curvature + slope < 0) | jnp.any((lo > 0) | (hi < 0))
+    share = jnp.where(kept, 1.0, share)
     useful = share > 0
     lam, n_lam = jnp.where(useful, share * lam, 0.0), jnp.where(useful, share * n_lam, 0.0)
     residual, _ = _law_residual(problem, rho, lam, n_lam, law)

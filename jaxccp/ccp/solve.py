@@ -108,8 +108,8 @@ def solve(
     Args:
         problem: n rows.
         solver: any algorithm of :mod:`jaxccp.ccp.solvers`, or its name there; APGD when None.
-        guess: multipliers to start from [N·s]. They are projected on K and multiplied by a factor
-            in [0, 1], so that they do not raise the objective.
+        guess: multipliers to start from [N·s]. They are projected on K and, unless bounds
+            exclude 0, multiplied by a factor in [0, 1], so that they do not raise the objective.
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
         gradient: ``"converged"`` makes the derivative of a solution zero if its residual is above

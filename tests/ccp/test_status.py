@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxccp.ccp import Cones, DenseDelassus, GradientNewton, Problem, Status, solve
+from jaxccp.ccp import Cones, DenseDelassus, GradientNewton, Problem, Status, Stop, solve
 
 
 def test_the_worst_status_is_the_largest() -> None:
@@ -33,6 +33,16 @@ def test_bounds_that_are_no_numbers_are_reported(lo: float, hi: float) -> None:
     cones = Cones(jnp.array([lo]), jnp.array([hi]), jnp.zeros(0))
     solution = solve(Problem(DenseDelassus(jnp.eye(1)), jnp.array([-1.0]), cones))
     assert Status(int(solution.statistics.status)) is Status.NON_FINITE
+
+
+@pytest.mark.parametrize("guess", [0.0, 1.2, 9.0])
+@pytest.mark.parametrize(("lo", "hi"), [(1.0, 2.0), (-2.0, -1.0)])
+def test_the_start_is_within_bounds_that_exclude_zero(lo: float, hi: float, guess: float) -> None:
+    """Without iterations the start is returned: the guess projected on the bounds."""
+    cones = Cones(jnp.array([lo]), jnp.array([hi]), jnp.zeros(0))
+    problem = Problem(DenseDelassus(jnp.eye(1)), jnp.zeros(1), cones)
+    start = solve(problem, guess=jnp.array([guess]), stop=Stop(max_iterations=0))
+    assert start.lam[0] == start.u[0] == jnp.clip(guess, lo, hi)
 
 
 @pytest.mark.parametrize(
