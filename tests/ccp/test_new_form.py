@@ -14,7 +14,7 @@ from jaxccp.ccp.solver import Solver
 CONTACTS = 4
 SCALARS = 2
 ROWS = SCALARS + 3 * CONTACTS
-TAKE_ANY = sorted(set(SOLVERS) - {"sipgs", "minres", "cg", "dantzig"})
+TAKE_ANY = sorted(set(SOLVERS) - {"minres", "cg", "dantzig"})
 """Solvers that do not need bodies, equalities alone or pyramids."""
 
 

@@ -332,4 +332,3 @@ def test_a_solver_that_does_not_take_the_problem_is_refused(
     problems: tuple[Path, Path], tmp_path: Path
 ) -> None:
     check_refused(tmp_path, *problems, "--solver", "cg", names="a.npz: CG solves linear systems")
-    check_refused(tmp_path, *problems, "--solver", "sipgs", names="a.npz: SIPGS works on")

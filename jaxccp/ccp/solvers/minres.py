@@ -19,7 +19,7 @@ from jaxccp.math import safe
 class _Vector:
     """Velocities of the bodies and multipliers, scaled so that √ρ N √ρ has a diagonal near 1."""
 
-    bodies: Float[Array, "nb 6"]
+    bodies: Float[Array, "..."]
     """Whitened velocities."""
     rows: Float[Array, " n"]
     """Multipliers divided by √ρ."""
@@ -82,8 +82,9 @@ class MINRES(Solver):
         require_equalities("MINRES", problem)
         if problem.delassus.split() is None:
             raise ValueError(
-                "MINRES solves for velocities too and needs N = W Wᵀ + E as a BodyDelassus, not a "
-                f"{type(problem.delassus).__name__}: build one, or use CG"
+                "MINRES solves for velocities too and needs N = W Wᵀ + E as factors, such as a "
+                "BodyDelassus; this problem is iterated on with a "
+                f"{type(problem.delassus).__name__}: use CG"
             )
         return self
 

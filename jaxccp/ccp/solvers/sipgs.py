@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import ConeType
-from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.solver import Solver, Task
+from jaxccp.ccp.problem import Law
+from jaxccp.ccp.solver import Task
 from jaxccp.ccp.sweeps.gauss_seidel import GaussSeidel, SweepState
 from jaxccp.ccp.sweeps.sweep import Blocks
 from jaxccp.math import safe
@@ -31,7 +31,9 @@ class SIPGS(GaussSeidel):
 
     It differs from the original by the true cone; by whitened rows of twelve numbers in place of a
     12 × 12 mass matrix per contact; by updating contacts that share no body at once; and by the
-    residual of all solvers as a stopping rule beside the original's criterion.
+    residual of all solvers as a stopping rule beside the original's criterion. Where N is not a
+    :class:`~jaxccp.ccp.BodyDelassus`, the velocities of the rows follow from all impulses instead
+    of from the velocities of the bodies, which changes the cost but not the iterates.
     """
 
     cone_types: ClassVar[tuple[ConeType, ...]] = ("cone", "pyramid")
@@ -43,14 +45,6 @@ class SIPGS(GaussSeidel):
     impulse_tolerance: float = 0.0
     """Also stop when the sum of the impulse changes of a sweep is at most this [N·s], VEROSIM's
     criterion (0.1 there). With 0, stop when a sweep changes nothing."""
-
-    def resolve(self, problem: Problem, law: Law) -> Solver:
-        if problem.delassus.split() is None:
-            raise ValueError(
-                "SIPGS works on velocities and needs N = W Wᵀ + E as a BodyDelassus, not a "
-                f"{type(problem.delassus).__name__}: build one, or use PSOR"
-            )
-        return super().resolve(problem, law)
 
     def update(
         self, law: Law, blocks: Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]
