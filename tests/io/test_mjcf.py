@@ -220,6 +220,30 @@ def test_every_kind_of_joint_and_tendon(tmp_path: Path) -> None:
     np.testing.assert_allclose(same, 0, atol=1e-12)
 
 
+FOUR_HINGES = """
+<mujoco>
+  <worldbody>
+    <body><joint axis="1 0 0"/><joint axis="0 1 0"/><joint axis="0 0 1"/>
+      <joint axis="0 0 1" pos="0.5 0 0" armature="0.1"/>
+      <inertial pos="0.6 0.1 -0.3" mass="2" diaginertia="0.3 0.2 0.1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_four_hinges_of_one_body(tmp_path: Path) -> None:
+    """Directions of four hinges are dependent, but the hinges are not."""
+    file = tmp_path / "four.xml"
+    file.write_text(FOUR_HINGES)
+    made = Robot(file)
+    state = reference.random_state(made.theirs, np.random.default_rng(5))
+    expected = reference.accelerations(made.theirs, *state)
+    computed = made.of(*(jnp.asarray(part)[None] for part in state))
+    for part, own in zip(computed["coordinates"], state, strict=False):
+        np.testing.assert_allclose(part[0], own, atol=1e-12)
+    np.testing.assert_allclose(computed["qacc"][0], expected, atol=1e-9 * np.abs(expected).max())
+
+
 def test_what_is_open_at_first_is_closed(tmp_path: Path) -> None:
     """Loops that are open in a file are closed, by MuJoCo's own errors of the constraints.
 

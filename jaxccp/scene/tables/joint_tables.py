@@ -148,9 +148,10 @@ def _axis_slots(owned: Sequence[Sequence[_Freedom]]) -> np.ndarray:
 
 
 def _are_parallel(axes: Sequence[Axis]) -> bool:
-    """Return whether directions of a joint's hinges are dependent, or nearly so."""
+    """Return whether the directions of a joint's hinges are linearly dependent, or nearly so;
+    more than three always are."""
     hinges = [axis.direction for axis in axes if isinstance(axis, Hinge)]
-    return bool(hinges) and np.linalg.svd(np.stack(hinges))[1][-1] < PARALLEL
+    return bool(hinges) and (len(hinges) > 3 or np.linalg.svd(np.stack(hinges))[1][-1] < PARALLEL)
 
 
 def _limits(coordinates: Sequence[Coordinate]) -> tuple[np.ndarray, np.ndarray]:
