@@ -35,6 +35,26 @@ def test_contacts_that_are_left_out_are_reported() -> None:
     assert overflows == [True, False]
 
 
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize(("steps", "last"), [(300, 0.01), (299.0001, 0.01), (300.02, 0.0051)])
+def test_no_step_is_so_short_that_contacts_throw_a_box(
+    double: bool, steps: float, last: float
+) -> None:
+    """A box that is at rest stays at rest to the end, which 300 steps of 10 ms reach but for
+    rounding, a millionth of a step, or 0.2 ms."""
+    with jax.enable_x64(double):
+        builder = ModelBuilder()
+        builder.add_shape(0, Plane())
+        builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(0, 0, 0.12))
+        model, state = builder.build(max_contacts=4)
+        stepper = EulerImplicitLinearized(0.01)
+        end, report = rollout_adaptive(model, state, 0.01 * steps, 1.0, stepper)
+    assert report.status == AdaptiveStatus.DONE
+    assert report.steps == round(steps + (last < 0.01))
+    assert report.shortest == pytest.approx(last, rel=0.02)
+    assert abs(end.velocity[1, 2]) < 1e-5 and abs(end.position[1, 2] - 0.1) < 1e-6
+
+
 @pytest.mark.parametrize("duration", [-1.0, 0.0, float("nan")])
 def test_a_duration_that_is_no_time_is_refused(duration: float) -> None:
     builder = ModelBuilder()

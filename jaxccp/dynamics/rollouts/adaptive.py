@@ -96,8 +96,8 @@ def rollout_adaptive(
     Steps have the length ``stepper.h``, or that halved so often that the error is at most
     ``tolerance``. The error of a step is the difference of its pose from that of two steps of half
     its length, whose state is kept. A step is rejected and halved where that is too much, and
-    doubled where it is less than a 64th of the tolerance. Shapes are static: forward mode, ``vmap``
-    and ``jit`` work, reverse mode does not.
+    doubled where it is less than a 64th of the tolerance. The last two steps share what is left.
+    Shapes are static: forward mode, ``vmap`` and ``jit`` work, reverse mode does not.
 
     Args:
         model: the model, with enough capacity for contacts (:func:`jaxccp.fit_capacity`).
@@ -105,7 +105,7 @@ def rollout_adaptive(
         duration: length of the run [s].
         tolerance: largest error of the pose in one step [m, rad].
         stepper: any; its ``h`` is the longest step.
-        min_step: the least length of a step [s]; the last one may be shorter.
+        min_step: the least length of a step [s]; the last two may be shorter.
         max_steps: largest number of steps, accepted and rejected ones together.
         force: applied force [N] and torque [N m] on each body, world axes.
         control: control of each actuator; 0 when None.
@@ -166,18 +166,21 @@ def _run(
         carried: tuple[Carry, Array, Array, AdaptiveReport],
     ) -> tuple[Carry, Array, Array, AdaptiveReport]:
         carry, left, h, report = carried
-        length: Array = jnp.minimum(h, left)
+        # No step may be very short, as the rest after rounded steps is: contacts correct their gaps
+        # within one step, at a speed that grows without limit as its length decreases.
+        length: Array = jnp.where(left <= 1.001 * h, left, jnp.minimum(h, 0.5 * left))
         full, _ = advanced(carry, length)
         refined, status, overflow = halves(carry, length)
         change = difference(model, refined.state, full.state)
         error = jnp.max(jnp.abs(change[: len(tangent_names(model))]), initial=0.0)
         solved = (status <= Status.NOT_UNIQUE) & jnp.isfinite(error)
-        good, shortest = solved & (error <= tolerance), length <= shortest_allowed
+        good = solved & (error <= tolerance)
+        shortest = jnp.minimum(h, length) <= shortest_allowed
         accepted = good | shortest
         bad = jnp.where(solved, AdaptiveStatus.MIN_STEP, AdaptiveStatus.FAILED)
         worse = jnp.where(accepted & ~good, bad, AdaptiveStatus.DONE).astype(jnp.int32)
         carry = jax.tree.map(partial(jnp.where, accepted), refined, carry)
-        # The last step only fills the rest of the duration: its length is no guess for later steps.
+        # The last steps fill the rest of the duration: their length is no guess for later ones.
         grown = jnp.where(error < tolerance / 64, 2.0 * h, h)
         h = jnp.clip(jnp.where(good, grown, 0.5 * length), shortest_allowed, longest)
         left = jnp.where(accepted, left - length, left)
