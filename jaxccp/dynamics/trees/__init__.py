@@ -7,7 +7,8 @@ def reducible(topology: Topology) -> bool:
     """Tell whether a model can be stepped in reduced coordinates.
 
     A model with frames of families always can. Any other needs joints that are degrees of freedom,
-    and from 1 to :data:`~jaxccp.model.topology.DENSE` degrees of freedom in the dense mass matrix.
+    and from 1 to :data:`~jaxccp.model.topology.DENSE` degrees of freedom in the dense mass matrix,
+    or to ``topology.dense`` if that is more.
 
     Args:
         topology: topology of the model.
@@ -16,4 +17,4 @@ def reducible(topology: Topology) -> bool:
         return True
     if topology.block_diagonal_mass or not topology.linkage.joints:
         return False
-    return 0 < topology.dofs.count <= DENSE
+    return 0 < topology.dofs.count <= max(topology.dense, DENSE)
