@@ -21,9 +21,16 @@ Factor = Callable[[tuple[int, ...]], Array]
 
 
 def friction(model: Model, factor: Factor) -> Model:
-    """Scale the friction coefficient of each shape."""
-    nominal = model.shapes.friction
-    return replace(model, shapes=replace(model.shapes, friction=nominal * factor(nominal.shape)))
+    """Scale the friction coefficient of each shape, and of each pair of shapes that has its own."""
+    shapes = model.shapes
+    count = len(shapes.friction)
+    times = factor((count + len(shapes.pair_friction),))
+    rougher = replace(
+        shapes,
+        friction=shapes.friction * times[:count],
+        pair_friction=shapes.pair_friction.at[:, 0].multiply(times[count:]),
+    )
+    return replace(model, shapes=rougher)
 
 
 def mass(model: Model, factor: Factor) -> Model:
@@ -85,8 +92,8 @@ RANDOMISED = {
 def randomisation(**ranges: Range) -> Randomise:
     """Return a function ``randomise(key, model)`` that scales parameters by random factors.
 
-    Each parameter has factors drawn uniformly from its own range, one for each shape, body, axis,
-    tendon or actuator; gravity has a single one.
+    Each parameter has factors drawn uniformly from its own range, one for each shape, pair of
+    shapes with its own friction, body, axis, tendon or actuator; gravity has a single one.
 
     Args:
         ranges: lowest and highest factor, positive, by the names of :data:`RANDOMISED`.
