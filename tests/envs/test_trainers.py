@@ -139,6 +139,32 @@ def test_what_brax_cannot_do_is_refused() -> None:
         BraxEnv(Unbounded())
 
 
+def test_noise_differs_between_the_episodes_of_brax() -> None:
+    """Brax takes each copy back to its first start, but random numbers do not begin again."""
+    training = pytest.importorskip("brax.envs.wrappers.training")
+    from jaxccp.envs.adapters.brax import BraxEnv
+
+    copy: Any = Counter()
+    env = training.wrap(BraxEnv(envs.ObservationNoise(copy, 0.1)), episode_length=2)
+    state = env.reset(jax.random.split(jax.random.PRNGKey(0), 3))
+    step, seen = jax.jit(env.step), []
+    for _ in range(6):
+        state = step(state, jnp.zeros((3, 1)))
+        seen.append(np.array(state.obs[:, 0]))
+    np.testing.assert_array_equal(seen[1::2], [seen[1]] * 3)  # the first observation of an episode
+    assert len(np.unique(seen[::2])) == 9
+    assert np.std(seen[::2], axis=0).max() < 0.4
+
+
+def test_settings_of_an_environment_that_is_made_are_refused() -> None:
+    pytest.importorskip("brax.envs.base")
+    from jaxccp.envs.adapters.brax import BraxEnv
+
+    made: Any = Counter()
+    with pytest.raises(ValueError, match=r"control_wieght: settings .* give them to make"):
+        BraxEnv(made, control_wieght=0.0)
+
+
 def test_what_begins_anew_by_itself_is_refused() -> None:
     pytest.importorskip("brax.envs.base")
     from jaxccp.envs.adapters.brax import BraxEnv

@@ -5,6 +5,7 @@
 # pyright: reportInvalidTypeArguments=false, reportInvalidTypeVarUse=false, reportCallIssue=false
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -27,7 +28,8 @@ class BraxEnv(BaseEnv):
 
     ``ppo.train(environment=BraxEnv("ant"), episode_length=1000, …)``. Actions from −1 to 1, as
     brax's policies give them, are scaled to the range of the environment. ``done`` is
-    ``terminated``. Brax's own ``AutoResetWrapper`` resets each copy to its first initial state.
+    ``terminated``. Brax's own ``AutoResetWrapper`` resets each copy to its first initial state, but
+    random numbers do not begin again: the key is in ``info``.
     """
 
     def __init__(self, env: Env | str, **settings: Any) -> None:
@@ -68,6 +70,8 @@ class BraxEnv(BaseEnv):
         share = (as_action(spec, action) + 1) / 2
         stretched = spec.low + share * (spec.high - spec.low)
         env_state: Any = state.pipeline_state
+        # AutoResetWrapper replaces the state of an ended episode by the first one, key included.
+        env_state = replace(env_state, key=state.info["key"])
         return _shown(state, self.env.step(env_state, stretched))
 
     @property
@@ -116,4 +120,5 @@ def _shown(before: State, state: EnvState) -> State:
         reward=state.reward,
         done=done,
         metrics={**before.metrics, **metrics},
+        info={**before.info, "key": state.key},
     )

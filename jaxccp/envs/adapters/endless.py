@@ -17,9 +17,14 @@ def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
         package: package that makes the episodes, for the message.
 
     Raises:
-        ValueError: see :func:`jaxccp.envs.make`; or the environment resets itself or limits its
-            episodes.
+        ValueError: see :func:`jaxccp.envs.make`; the environment resets itself or limits its
+            episodes; or there are settings although it is made already.
     """
+    if settings and not isinstance(env, str):
+        raise ValueError(
+            f"{', '.join(settings)}: settings are for environments by name; give them to make(…) "
+            "with which this one was made"
+        )
     made = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
     if getattr(made, "outermost", False) or inside(made, EpisodeLimit):
         raise ValueError(
