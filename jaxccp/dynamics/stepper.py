@@ -11,10 +11,11 @@ from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import quaternion, trees
 from jaxccp.math.array_input import as_floats
 from jaxccp.math.jitted import compiled_outside_of_jit, jitted
+from jaxccp.model.family_frames import with_frames
 from jaxccp.model.model import Model
 from jaxccp.model.model_input import check_is_model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
+from jaxccp.model.state_input import checked_arrays
 
 
 class Carry(Protocol):
@@ -66,7 +67,8 @@ def checked_start(
         start: a state or a carry.
         batched: whether its arrays may have leading axes.
         own: class of the carries that the stepper can continue, of a stepper that starts here:
-            quaternions of another length are then normalised. None for any.
+            quaternions of another length are then normalised, and family frames placed by
+            ``state.families``. None for any.
 
     Raises:
         TypeError: the start is neither.
@@ -74,14 +76,17 @@ def checked_start(
             is another stepper's.
     """
     if isinstance(start, State) or not isinstance(getattr(start, "state", None), State):
-        state = checked_state(model, cast(State, start), batched)
-        return cast(Start, state if own is None else _with_unit_quaternions(state))
+        state = checked_arrays(model, cast(State, start), batched)
+        if own is not None:
+            state = _with_unit_quaternions(state)
+            state = with_frames(model, state) if model.families else state
+        return cast(Start, state)
     if own is not None and not isinstance(start, own):
         raise ValueError(
             f"the stepper continues from a State or its own {own.__name__}, not from "
             f"{type(start).__name__}: pass its attribute state"
         )
-    checked_state(model, start.state, batched)
+    checked_arrays(model, start.state, batched)
     return start
 
 
@@ -102,7 +107,7 @@ def checked_carried(model: Model, carry: Carry, own: type[Carry]) -> State:
             f"advance continues from the stepper's own {own.__name__}, not from "
             f"{type(carry).__name__}: start with stepper.init(model, state)"
         )
-    return checked_state(model, carry.state)
+    return checked_arrays(model, carry.state)
 
 
 @jitted
@@ -158,10 +163,19 @@ class Stepper(Protocol[CarryT]):
     def init(self, model: Model, state: State | CarryT) -> CarryT:
         """Return the carry for the first step of a sequence; given a carry, continue its sequence.
 
+        In reduced coordinates, and in steps of second and fourth order, joint coordinates are
+        computed from the poses of the bodies; the latter steps also replace velocities that the
+        joints do not allow by the nearest ones by mass, as momentum gives them. Initial impulses
+        are zero, or those of the given carry.
+
         Args:
             model: the model.
             state: a state or a carry. A carry may be that of a model with another capacity for
                 contacts; the result has the capacity of ``model``.
+
+        Raises:
+            ValueError: an array has another shape, the carry is another stepper's, or the stepper
+                cannot step this model.
         """
         ...
 
@@ -186,6 +200,11 @@ class Stepper(Protocol[CarryT]):
 
         Returns:
             The carry of the next step, and the report.
+
+        Raises:
+            TypeError: the carry is another stepper's, or a state.
+            ValueError: ``force`` or ``control`` has another shape, as when they are exchanged;
+                ``h`` is not positive; or the stepper cannot step this model.
         """
         ...
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -77,28 +76,11 @@ class ContactData:
         return jnp.sum(self.live & (self.mode == mode), axis=-1, dtype=jnp.int32)
 
 
-class SolvedSystem(Protocol):
-    """The part of a step's system that :func:`contact_data` reads."""
-
-    @property
-    def problem(self) -> Problem:
-        """The cone problem of the rows that are not eliminated."""
-        ...
-
-    @property
-    def action(self) -> Action:
-        """The times and places at which the contacts' impulses act."""
-        ...
-
-    @property
-    def h(self) -> Float[Array, ""] | float:
-        """Length of the step [s]."""
-        ...
-
-
 def contact_data(
     contacts: Contacts,
-    system: SolvedSystem,
+    problem: Problem,
+    action: Action,
+    h: Float[Array, ""] | float,
     solution: Solution,
     impulses: Float[Array, "c w"],
     law: Law,
@@ -108,7 +90,9 @@ def contact_data(
 
     Args:
         contacts: the contacts that the problem was assembled from.
-        system: the step's problem.
+        problem: cone problem of the rows that are not eliminated.
+        action: the times and places at which the contacts' impulses act.
+        h: length of the step [s].
         solution: the solution of that problem.
         impulses: the contacts' impulses in world axes, of that solution.
         law: the law under which it was solved.
@@ -118,7 +102,6 @@ def contact_data(
     Returns:
         One entry for each of ``contacts``.
     """
-    problem, action, h = system.problem, system.action, system.h
     steps = problem.step_sizes()
     velocity = problem.corrected(solution.u, law)
     _, slip = sliding(problem.cones, solution.lam - steps * velocity, steps)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
+from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.ccp.solve import empty_statistics
 from jaxccp.collision.contact_cache import WarmStart
 from jaxccp.collision.contact_memory import ContactMemory
@@ -20,10 +20,11 @@ from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.rows.servo import actuator_forces as servo_forces
 from jaxccp.dynamics.rows.servo import rate_independent
 from jaxccp.dynamics.second_order.contact_stage import ContactStage
-from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
+from jaxccp.dynamics.second_order.contact_stage_problem import Impulses
 from jaxccp.dynamics.second_order.newton import NewtonReport
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, has_unknown_rotors
 from jaxccp.dynamics.step_report import StepReport, step_report, with_solve
+from jaxccp.dynamics.steppers.alpha_sweeps import Sweep
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.dynamics.trees.tree_reaction import tree_reactions
 from jaxccp.model.model import Model
@@ -39,12 +40,8 @@ class ContactResult:
     """The contacts and rows of the step."""
     guesses: WarmStart
     """Impulses from which the solves started."""
-    problem: ContactStageProblem
-    """The cone problem of the last sweep."""
-    solution: Solution
-    """Its solution."""
-    impulses: Impulses
-    """The impulses of that solution."""
+    sweep: Sweep
+    """The last sweep: its cone problem, solution and impulses."""
 
 
 def report_smooth_step(
@@ -75,23 +72,30 @@ def report_smooth_step(
     after = end.at.state
     dtype = after.position.dtype
     contacts = detect(model, after) if contact_result is None else contact_result.stage.contacts
-    impulses = None if contact_result is None else contact_result.impulses
+    impulses = None if contact_result is None else contact_result.sweep.impulses
     scalars = row_forces(end, impulses, control, h)
     wrench = accelerations = jnp.zeros((len(after.position), 6), dtype)
     statistics, contacts_reported = empty_statistics(dtype, settings.stop), None
     if contact_result is not None:
-        problem, solution = contact_result.problem, contact_result.solution
+        problem, solution = contact_result.sweep.problem, contact_result.sweep.solution
         start = contact_result.stage.start.at.state
-        world_impulses = contact_result.impulses.contacts
+        world_impulses = contact_result.sweep.impulses.contacts
         wrench = contact_wrenches(start, contacts, problem.action.lever, world_impulses, h)
         accelerations = (
-            contact_result.stage.middle.space.twists(contact_result.impulses.velocity) / h
+            contact_result.stage.middle.space.twists(contact_result.sweep.impulses.velocity) / h
         )
         statistics = solution.statistics
         if settings.contact_data:
             tolerance = settings.stop.tolerance(problem.problem)
             contacts_reported = contact_data(
-                contacts, problem, solution, world_impulses, settings.law, tolerance
+                contacts,
+                problem.problem,
+                problem.action,
+                h,
+                solution,
+                world_impulses,
+                settings.law,
+                tolerance,
             )
     if end.smooth is not None and settings.contact_data:
         contacts_reported = smooth_data(contacts_reported, end.smooth)

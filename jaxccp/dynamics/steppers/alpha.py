@@ -76,19 +76,6 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         raise NotImplementedError
 
     def init(self, model: Model, state: State | AlphaCarry) -> AlphaCarry:
-        """Return the carry for the first step of a sequence; see
-        :meth:`jaxccp.EulerImplicitLinearized.init`. Velocities of a state that its joints do not
-        allow become the nearest ones by mass, as momentum gives them.
-
-        Args:
-            model: the model.
-            state: a state or a carry.
-
-        Raises:
-            ValueError: an array has another shape; the carry is another stepper's; the mass matrix
-                is block diagonal; or there is armature along a coordinate that a family moves, but
-                there was none when the model was built.
-        """
         state = checked_start(model, state, own=AlphaCarry)
         model = second_order_model(model, type(self).__name__)
         if isinstance(state, AlphaCarry):
@@ -113,23 +100,6 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         *,
         h: StepLength | None = None,
     ) -> tuple[AlphaCarry, StepReport]:
-        """Take one step of a sequence.
-
-        Args:
-            model: the model.
-            carry: result of :meth:`init` or of the last :meth:`advance`.
-            force: applied force [N] and torque [N m] on each body, world axes.
-            control: control of each actuator, 0 when None.
-            h: length of this step [s]; that of the settings when None.
-
-        Returns:
-            The carry of the next step, and the report.
-
-        Raises:
-            TypeError: the carry is another stepper's, or a state.
-            ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or
-                ``h`` is not positive.
-        """
         c, state = self.coefficients, checked_carried(model, carry, AlphaCarry)
         model = second_order_model(model, type(self).__name__)
         h = step_length(h, self.h, state.position.dtype)
@@ -161,35 +131,21 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             )
 
         soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
-        if not has_impulses(model):
+        contact_result = None
+        if has_impulses(model):
+            stage = ContactStage.of(model, start, before, h, soft, self.gradient)
+            rows = row_order(model.topology.linkage).impulsive
+            guesses = recall(carry.warm_start, stage.contacts)
+            prior = stage.no_impulses(guesses.impulses, guesses.scalars[rows])
+            guess = variables.start(start), prior
+            last_sweep = sweeps(self, stage, guess, solve_motion, end_of, state_at)
+            contact_result = ContactResult(stage, guesses, last_sweep)
+            end, newton = last_sweep.end, last_sweep.newton
+        else:
             x, newton = solve_motion(variables.start(start), None)
             end = end_of(x, None)
-            return self._finish(
-                model, carry, memory, inputs_at_end, end, newton, None, control, force, h
-            )
-
-        stage = ContactStage.of(model, start, before, h, soft, self.gradient)
-        rows = row_order(model.topology.linkage).impulsive
-        guesses = recall(carry.warm_start, stage.contacts)
-        prior = stage.no_impulses(guesses.impulses, guesses.scalars[rows])
-
-        last_sweep = sweeps(
-            self, stage, (variables.start(start), prior), solve_motion, end_of, state_at
-        )
-        contact_result = ContactResult(
-            stage, guesses, last_sweep.problem, last_sweep.solution, last_sweep.impulses
-        )
         return self._finish(
-            model,
-            carry,
-            memory,
-            inputs_at_end,
-            last_sweep.end,
-            last_sweep.newton,
-            contact_result,
-            control,
-            force,
-            h,
+            model, carry, memory, inputs_at_end, end, newton, contact_result, control, force, h
         )
 
     def _finish(
@@ -219,7 +175,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         )
         warm_start = carry.warm_start
         if contact_result is not None:
-            impulses, count = contact_result.impulses.contacts, cache_size(model.topology)
+            impulses, count = contact_result.sweep.impulses.contacts, cache_size(model.topology)
             warm_start = remember(contact_result.guesses, impulses, h * scalars, count)
         carry = AlphaCarry(with_rotors(last), warm_start, end.lag, end_memory(last))
         return mask_invalid(self, carry, report)

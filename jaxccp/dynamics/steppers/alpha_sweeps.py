@@ -9,7 +9,6 @@ from jax import lax
 from jaxtyping import Array
 
 from jaxccp.ccp.solution import Solution
-from jaxccp.ccp.solve import solve
 from jaxccp.dynamics.rollouts.checkpoints import keep_impulses
 from jaxccp.dynamics.second_order.contact_stage import ContactStage
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
@@ -68,16 +67,7 @@ def sweeps(
         prior = current[1]
         end = end_of(x, prior)
         problem = stage.problem(state_at(end), end.velocity, prior)
-        solution = solve(
-            problem.problem,
-            settings.algorithm(model),
-            problem.guess(prior),
-            law=settings.law,
-            stop=settings.stop,
-            gradient=settings.gradient,
-            distant=stage.distant,
-            unique=settings.unique,
-        )
+        solution = settings.solve(model, problem.problem, problem.guess(prior), stage.distant)
         impulses = problem.impulses(solution.lam)
         gained = stage.stiff_mobility.space.unwhiten(impulses.whitened - prior.whitened)
         end = replace(

@@ -39,23 +39,6 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
         *,
         h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        """Take one step of a sequence.
-
-        Args:
-            model: the model.
-            carry: result of :meth:`init` or of the last :meth:`advance`.
-            force: applied force [N] and torque [N m] on each body, world axes.
-            control: control of each actuator, 0 when None.
-            h: length of this step [s]; that of the settings when None.
-
-        Returns:
-            The carry of the next step, and the report.
-
-        Raises:
-            TypeError: the carry is another stepper's, or a state.
-            ValueError: ``force`` or ``control`` has another shape, as when they are exchanged; or
-                ``h`` is not positive.
-        """
         step = assemble_step(self, model, carry, force, control, h)
         solution, outcome = solve_step(self, step)
         after = integrate_step(step, outcome)

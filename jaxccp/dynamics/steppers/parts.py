@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution
-from jaxccp.ccp.solve import solve, stop_gradient_unless
+from jaxccp.ccp.solve import stop_gradient_unless
 from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
@@ -131,16 +131,7 @@ def solve_step(settings: Settings, step: AssembledStep) -> tuple[Solution, Outco
     guess = system.guess(step.warm_start.scalars, step.warm_start.impulses)
 
     def solve_problem(problem: Problem) -> Solution:
-        return solve(
-            problem,
-            settings.algorithm(step.model),
-            guess,
-            law=settings.law,
-            stop=settings.stop,
-            gradient=settings.gradient,
-            distant=step.distant,
-            unique=settings.unique,
-        )
+        return settings.solve(step.model, problem, guess, step.distant)
 
     problem = system.problem
     if system.r_without_impacts is None:
@@ -210,7 +201,14 @@ def report_step(
     if settings.contact_data:
         tolerance = settings.stop.tolerance(system.problem)
         contacts_reported = contact_data(
-            contacts, system, solution, outcome.contacts, settings.law, tolerance
+            contacts,
+            system.problem,
+            system.action,
+            h,
+            solution,
+            outcome.contacts,
+            settings.law,
+            tolerance,
         )
         contacts_reported = (
             contacts_reported if smooth is None else smooth_data(contacts_reported, smooth)

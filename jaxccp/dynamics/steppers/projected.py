@@ -58,18 +58,6 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         *,
         h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        """Take one step of a sequence; see :meth:`jaxccp.EulerImplicitLinearized.advance`.
-
-        Args:
-            model: the model.
-            carry: result of :meth:`init` or of the last :meth:`advance`.
-            force: applied force [N] and torque [N m] on each body, world axes.
-            control: control of each actuator, 0 when None.
-            h: length of this step [s]; that of the settings when None.
-
-        Returns:
-            The carry of the next step, and the report.
-        """
         model = self.stepping_model(model)
         # If the velocities undid penetration, bodies would separate with them.
         step = assemble_step(self, model.with_recovery_speed(0.0), carry, force, control, h)

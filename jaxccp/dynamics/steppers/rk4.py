@@ -46,18 +46,6 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
     """
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
-        """Return the carry for the first step of a sequence; given a carry, continue its sequence.
-        Velocities of a state that its joints do not allow become the nearest ones by mass.
-
-        Args:
-            model: the model.
-            state: a state or a carry.
-
-        Raises:
-            ValueError: an array has another shape; the carry is another stepper's; velocities of
-                the model may jump; its mass matrix is block diagonal; or there is armature along a
-                coordinate that a family moves, but there was none when the model was built.
-        """
         state = checked_start(model, state, own=ImpulseCarry)
         model = _checked(model)
         is_carry = isinstance(state, ImpulseCarry)
@@ -78,23 +66,6 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         *,
         h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        """Take one step of a sequence.
-
-        Args:
-            model: the model.
-            carry: result of :meth:`init` or of the last :meth:`advance`.
-            force: applied force [N] and torque [N m] on each body, world axes.
-            control: control of each actuator, 0 when None.
-            h: length of this step [s]; that of the settings when None.
-
-        Returns:
-            The carry of the next step, and the report.
-
-        Raises:
-            TypeError: the carry is another stepper's, or a state.
-            ValueError: ``force`` or ``control`` has another shape, as when they are exchanged;
-                ``h`` is not positive; or see :meth:`init`.
-        """
         state = checked_carried(model, carry, ImpulseCarry)
         model = _checked(model)
         h = step_length(h, self.h, state.position.dtype)

@@ -5,11 +5,13 @@ from numbers import Real
 from typing import ClassVar, Literal, get_args
 
 import jax
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.derivative import Gradient
 from jaxccp.ccp.derivative.gradient import check_gradient
-from jaxccp.ccp.problem import Law, check_law
-from jaxccp.ccp.solve import Stop, check_stop
+from jaxccp.ccp.problem import Law, Problem, check_law
+from jaxccp.ccp.solution import Solution
+from jaxccp.ccp.solve import Stop, check_stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
@@ -105,6 +107,32 @@ class ConeSettings:
         if topology.linkage.linked or topology.family_frames.any():
             return GradientNewton()
         return STACK_SOLVER if count_stackable_bodies(topology) >= STACK_MIN_BODIES else APGD()
+
+    def solve(
+        self,
+        model: Model,
+        problem: Problem,
+        guess: Float[Array, " n"],
+        distant: Bool[Array, " c"] | None,
+    ) -> Solution:
+        """Solve a cone problem of a step.
+
+        Args:
+            model: the model, for which the algorithm is chosen.
+            problem: the cone problem.
+            guess: impulses from which the solve starts.
+            distant: mask of the contacts that matter to the derivative alone; None if none do.
+        """
+        return solve(
+            problem,
+            self.algorithm(model),
+            guess,
+            law=self.law,
+            stop=self.stop,
+            gradient=self.gradient,
+            distant=distant,
+            unique=self.unique,
+        )
 
 
 @dataclass(frozen=True)
