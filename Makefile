@@ -1,6 +1,6 @@
 # Everything runs in ./.venv, which each target makes when it is missing or pyproject.toml has changed.
 #   make demo | test | quick | lint | venv | clean
-#   make test ARGS="-m 'not slow' -k cones" WORKERS=1
+#   make test ARGS="-m 'not slow and not long' -k cones" WORKERS=1
 # The newest Python that runs here and that jax has wheels for.
 PYTHON  ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done || echo python3)
 WORKERS ?= 2
