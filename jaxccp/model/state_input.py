@@ -8,12 +8,30 @@ import jax.numpy as jnp
 
 from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.model.family import FamilyState
+from jaxccp.model.family_frames import with_frames
 from jaxccp.model.model import Model
 from jaxccp.model.model_input import check_arrays, check_is_model
 from jaxccp.model.state import Rotors, State
 
 
-def checked_state(model: Model, state: State, batched: bool = False, what: str = "state") -> State:
+def checked_state(model: Model, state: State, what: str = "state") -> State:
+    """Return a state as :func:`checked_arrays` does, with the poses and twists of family frames
+    computed from ``state.families``, which a user may have replaced alone.
+
+    Args:
+        model: the model that the state belongs to.
+        state: the state, whose entries may be NumPy arrays or lists.
+        what: name of the argument, with which the message of an error begins.
+
+    Raises:
+        TypeError: see :func:`checked_arrays`.
+        ValueError: see :func:`checked_arrays`.
+    """
+    state = checked_arrays(model, state, what=what)
+    return with_frames(model, state) if model.families else state
+
+
+def checked_arrays(model: Model, state: State, batched: bool = False, what: str = "state") -> State:
     """Return a state whose entries are JAX arrays of floats, with the shapes that the model
     requires; the arrays of the model are checked, too.
 
