@@ -1,5 +1,5 @@
 """Quaternions, guarded norms, tangent frames and other mathematics without bodies or contacts."""
 
-from jaxccp.math.products import keep_all_digits
+from jaxccp.math.matmul_precision import keep_all_digits
 
 keep_all_digits()

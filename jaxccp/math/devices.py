@@ -147,7 +147,7 @@ def spread(
     return jax.tree.map(lambda leaf: leaf[:size], results)
 
 
-def devices() -> int:
+def device_count() -> int:
     """Return the number of devices that :func:`spread` uses."""
     return _mesh().size
 

@@ -45,7 +45,8 @@ class RootFunction:
     def with_derivative(
         self, root: Float[Array, " n"], solve: Callable[[Linear, Array], Array]
     ) -> Float[Array, " n"]:
-        """Return ``root`` with its derivative by all constants (implicit function theorem).
+        """Return ``root`` with its derivative with respect to all constants, by the implicit
+        function theorem.
 
         Args:
             root: the root, of which no derivative is taken.
@@ -69,8 +70,8 @@ def _attach_jvp(slope: Callable, primals: tuple, tangents: tuple):
 
 
 def attach(slope: Callable[[Tree, Tree, Tree], Tree], root: Tree, parameters: Tree) -> Tree:
-    """Return ``root`` with its derivative by all parameters, in forward and reverse mode and in any
-    order.
+    """Return ``root`` with its derivative with respect to all parameters, in forward and reverse
+    mode and of any order.
 
     Args:
         slope: returns the change of the root for the root, the parameters and their change. It is

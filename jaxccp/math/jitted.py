@@ -22,9 +22,11 @@ def jitted(function: _Function) -> _Function:
 
 
 def compiled_outside_of_jit(function: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Return a function that is one program when it is called with known numbers.
+    """Return a function that is compiled as one program, for each ``settings``, when it is called
+    with arrays that are not traced.
 
-    Within a program it is part of that, and its settings may be traced.
+    With traced arrays (under ``jit``, ``vmap`` or ``grad``) it is part of the caller's program, and
+    its settings may be traced too.
 
     Args:
         function: a function of its settings, a constant of the program, and of arrays.

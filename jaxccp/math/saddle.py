@@ -25,7 +25,7 @@ class Saddle:
     rows: Float[Array, "m v"]
     """A."""
     inverse: Float[Array, "v+m v+m"]
-    """The pseudo-inverse of [[I, Aᵀ], [A, 0]], by which (p, −r) gives (w, −λ)."""
+    """A generalised inverse of [[I, Aᵀ], [A, 0]], by which (p, −r) gives (w, −λ)."""
 
     @staticmethod
     def of(rows: Float[Array, "m v"], scale: Float[Array, " m"]) -> "Saddle":
@@ -36,8 +36,8 @@ class Saddle:
 
         Args:
             rows: A.
-            scale: length ≥ 0 that each row has while it is not redundant; 0 leaves the row as it
-                is.
+            scale: typical length ≥ 0 of each row when it is not redundant, by which it is divided;
+                0 leaves the row as it is.
         """
         a = lax.stop_gradient(rows)
         unit = lax.stop_gradient(jnp.where(scale > 0, 1.0 / jnp.where(scale > 0, scale, 1.0), 1.0))

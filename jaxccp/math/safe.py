@@ -35,10 +35,10 @@ def normalize(x: Float[Array, "*b n"], fallback: Float[Array, " n"]) -> Float[Ar
 
 
 def clip(x: Float[Array, "*b"], low: Float[Array, "*b"], high: Float[Array, "*b"]) -> Array:
-    """Return ``x`` between ``low`` and ``high``; on a bound, with the derivative of what is inside.
+    """Return ``x`` limited to [``low``, ``high``], with derivative 1 on a bound, as inside.
 
-    The one of ``jnp.clip`` is ½ there, so that a value that rests on its bound for n steps would
-    have the derivative 2⁻ⁿ by its start, which is that of neither side.
+    That of ``jnp.clip`` is ½ there. The derivative of a value that rests on its bound for n steps,
+    with respect to its start, would be 2⁻ⁿ, which is that of neither side.
 
     Args:
         x: numbers.

@@ -14,7 +14,7 @@ from jaxccp.dynamics.step_report import raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Start, Stepper, check_model_and_stepper, checked_start
 from jaxccp.math import trees
 from jaxccp.math.array_input import Floats
-from jaxccp.math.devices import devices, put_on_devices, split_batch, spread
+from jaxccp.math.devices import device_count, put_on_devices, split_batch, spread
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -103,7 +103,7 @@ def _run(
     memory: int | None,
 ) -> tuple[tuple[Any, Trajectory], Array]:
     """Run the batch; also return the capacities that it needed, the maximum over all processes."""
-    share = None if memory is None else memory // -(-size // devices())
+    share = None if memory is None else memory // -(-size // device_count())
 
     def run_copy(batched: _Arguments, shared: _Arguments) -> tuple[State | Carry, Trajectory]:
         model, state, inputs = trees.merged(batched, shared)

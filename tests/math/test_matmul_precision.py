@@ -10,7 +10,7 @@ import pytest
 from jax import Array
 
 from jaxccp import Box, EulerImplicitLinearized, Material, ModelBuilder, Plane, rollout
-from jaxccp.math.products import OPTION
+from jaxccp.math.matmul_precision import OPTION
 
 SHOWN = f"import jaxccp.math, jax; print(jax.config.{OPTION})"
 
