@@ -36,7 +36,8 @@ class BoxedRows:
     mu: Float[Array, " n"]
     """Friction coefficient of each tangent, 0 for other rows."""
     lift: Float[Array, " n"]
-    """``mu`` under the convex law; 0 under Coulomb's."""
+    """``mu`` under the convex law, which lowers a contact's normal velocity by μ (|u_t1| + |u_t2|);
+    0 under Coulomb's."""
     scalars: int = field(metadata={"static": True})
     """Number of scalar rows, which precede those of the contacts."""
 
@@ -63,7 +64,7 @@ class BoxedRows:
         total = jnp.zeros_like(contacts).at[:, 0].set(contacts[:, 1] + contacts[:, 2])
         return jnp.concatenate([jnp.zeros(self.scalars, x.dtype), total.reshape(-1)])
 
-    def widths(self, side: Array, zeta: Array) -> Float[Array, " n"]:
+    def half_widths(self, side: Array, zeta: Array) -> Float[Array, " n"]:
         """Return the half-width μ λ_n of each tangent's box, and 0 for other rows; it is linear in
         ζ.
 
@@ -77,10 +78,10 @@ class BoxedRows:
         """Return the part of λ that is linear in ζ: λ less :meth:`constant_part`.
 
         Args:
-            side: which bound each row is on, as in :meth:`widths`.
+            side: which bound each row is on, as in :meth:`half_widths`.
             zeta: ζ of each row.
         """
-        return jnp.where(side == 0, zeta, side * self.widths(side, zeta))
+        return jnp.where(side == 0, zeta, side * self.half_widths(side, zeta))
 
     def constant_part(self, h: Array, side: Array) -> Float[Array, " n"]:
         """Return the part of λ that does not depend on ζ: of rows on a bound the value of that
@@ -88,7 +89,7 @@ class BoxedRows:
 
         Args:
             h: half-width of each tangent's box that does not move with λ_n.
-            side: which bound each row is on, as in :meth:`widths`.
+            side: which bound each row is on, as in :meth:`half_widths`.
         """
         bound = jnp.where(side < 0, self.lo, self.hi)
         return jnp.where(side == 0, 0.0, bound + jnp.where(self.tangential, side * h, 0.0))
@@ -97,7 +98,7 @@ class BoxedRows:
         """Return the velocities u of the rows.
 
         Args:
-            side: which bound each row is on, as in :meth:`widths`.
+            side: which bound each row is on, as in :meth:`half_widths`.
             zeta: ζ of each row.
             lam: λ of each row.
         """
@@ -108,7 +109,7 @@ class BoxedRows:
         """Return the product A ζ.
 
         Args:
-            side: which bound each row is on, as in :meth:`widths`.
+            side: which bound each row is on, as in :meth:`half_widths`.
             zeta: ζ of each row.
         """
         lam = self.linear_part(side, zeta)
@@ -125,7 +126,7 @@ class BoxedRows:
         Args:
             row: index of the row that changes.
             bound: −1 for its lower bound, 1 for its upper one.
-            side: which bound each row is on, as in :meth:`widths`.
+            side: which bound each row is on, as in :meth:`half_widths`.
         """
         unit = (jnp.arange(self.lo.shape[-1]) == row).astype(self.matrix.dtype)
         touching = side[self.normal] == 0
@@ -140,16 +141,17 @@ class BoxedRows:
         """Return the distance of ζ to each event, the speed of its approach and whether it is an
         event, each 2 × n: first the lower bounds, then the upper ones.
 
-        Bounds that coincide, as those of an open contact's tangents do, are no events. (Under the
-        convex law those are events, as they choose the contact's friction.)
+        An event is a row that reaches or leaves a bound along the path. Bounds that coincide, as
+        those of an open contact's tangents do, are no events. (Under the convex law those are
+        events, as they choose the contact's friction.)
 
         Args:
             h: half-width of each tangent's box that does not move with λ_n.
-            side: which bound each row is on, as in :meth:`widths`.
+            side: which bound each row is on, as in :meth:`half_widths`.
             zeta: ζ of each row.
             rate: derivative of ζ along the path.
         """
-        width, widening = h + self.widths(side, zeta), self.widths(side, rate)
+        width, widening = h + self.half_widths(side, zeta), self.half_widths(side, rate)
         width, widening = (jnp.where(self.tangential, x, 0.0) for x in (width, widening))
         inside = jnp.stack([zeta - (self.lo - width), self.hi + width - zeta])
         inward = jnp.stack([rate + widening, widening - rate])

@@ -51,7 +51,7 @@ class Point:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Frame:
+class Linearisation:
     """The scaling of Nesterov and Todd at a point, and the other data of its Newton step."""
 
     point: Point
@@ -81,9 +81,9 @@ class Frame:
         return BlockDiagonal(self.root, self.from_unit[:, :, None] * self.scaling)
 
 
-def _units(problem: Problem) -> tuple[Array, Array]:
-    """Return the diagonals of T and T⁻¹ of each contact; without friction 1 on the normal, 0 on
-    tangents."""
+def _cone_scalings(problem: Problem) -> tuple[Array, Array]:
+    """Return the diagonals of T and T⁻¹ of each contact, which map K to Q and back; without
+    friction 1 on the normal, 0 on tangents."""
     mu = problem.cones.mu
     slick = mu == 0
     normal, rough = jnp.where(slick, 1.0, mu), jnp.where(slick, 0.0, jnp.ones_like(mu))
@@ -111,7 +111,7 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
     scalars = jnp.clip(0.0, least, most)
     axis = jnp.asarray([1.0, 0.0, 0.0], rho.dtype)
     contacts = speed * blocks * axis
-    to_unit, from_unit = _units(problem)
+    to_unit, from_unit = _cone_scalings(problem)
     return Point(
         cones.join(scalars, contacts),
         to_unit * contacts,
@@ -129,8 +129,8 @@ def _bounds(problem: Problem) -> tuple[Array, Array, Array, Array]:
     return has_lo, has_hi, jnp.where(has_lo, lo, 0.0), jnp.where(has_hi, hi, 0.0)
 
 
-def frame(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array) -> Frame:
-    """Return the scalings at ``point``.
+def linearise(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array) -> Linearisation:
+    """Return the scaling and the other data of a Newton step at ``point``.
 
     Args:
         problem: n rows.
@@ -152,8 +152,8 @@ def frame(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array) -> 
     degree = jnp.sum(has_lo) + jnp.sum(has_hi) + point.x.shape[0]
     gap = total / jnp.maximum(degree, 1).astype(rho.dtype)
     centre = _apply(unscaling, point.x)
-    _, from_unit = _units(problem)
-    return Frame(point, u, from_unit, scaling, unscaling, centre, from_lo, to_hi, root, gap)
+    _, from_unit = _cone_scalings(problem)
+    return Linearisation(point, u, from_unit, scaling, unscaling, centre, from_lo, to_hi, root, gap)
 
 
 def _apply(blocks: Float[Array, "c 3 3"], x: Float[Array, "c 3"]) -> Float[Array, "c 3"]:
@@ -174,7 +174,7 @@ class Aim:
     """Change of the Jordan product x ∘ slack of each contact, in scaled coordinates."""
 
 
-def predict(current: Frame) -> Aim:
+def predict(current: Linearisation) -> Aim:
     """Return the target of the affine predictor: a step to zero complementarity."""
     point = current.point
     return Aim(
@@ -184,14 +184,14 @@ def predict(current: Frame) -> Aim:
     )
 
 
-def correct(current: Frame, predicted: Point, length: Array) -> Aim:
+def correct(current: Linearisation, predicted: Point, length: Array) -> Aim:
     """Return the target of Mehrotra's corrector: a step towards the central path that includes the
     predictor's second-order term.
 
     The centring parameter is the cube of the ratio of the gaps after and before the predictor.
 
     Args:
-        current: the scalings at the present point.
+        current: the linearisation at the present point.
         predicted: the affine predictor's step.
         length: fraction of that step that stays inside the cones.
     """
@@ -218,12 +218,12 @@ def correct(current: Frame, predicted: Point, length: Array) -> Aim:
     )
 
 
-def right_hand_side(problem: Problem, current: Frame, aim: Aim) -> Float[Array, " n"]:
-    """Return the right-hand side b of the linear system of a step (see :attr:`Frame.right`).
+def right_hand_side(problem: Problem, current: Linearisation, aim: Aim) -> Float[Array, " n"]:
+    """Return the right-hand side b of the system of a step (see :attr:`Linearisation.right`).
 
     Args:
         problem: n rows.
-        current: the scalings at the present point.
+        current: the linearisation at the present point.
         aim: the desired changes of complementarity.
     """
     scalars, contacts = problem.cones.split(current.u)
@@ -234,12 +234,12 @@ def right_hand_side(problem: Problem, current: Frame, aim: Aim) -> Float[Array, 
     return problem.cones.join(current.root * missing, cone)
 
 
-def step(problem: Problem, current: Frame, aim: Aim, y: Float[Array, " n"]) -> Point:
+def step(problem: Problem, current: Linearisation, aim: Aim, y: Float[Array, " n"]) -> Point:
     """Return the step of λ, x and the slacks that belongs to a solution y.
 
     Args:
         problem: n rows.
-        current: the scalings at the present point.
+        current: the linearisation at the present point.
         aim: the changes of complementarity of the right-hand side.
         y: solution of the linear system of the step.
     """
@@ -256,11 +256,11 @@ def step(problem: Problem, current: Frame, aim: Aim, y: Float[Array, " n"]) -> P
     )
 
 
-def length(current: Frame, d: Point) -> Float[Array, ""]:
+def length(current: Linearisation, d: Point) -> Float[Array, ""]:
     """Return the largest t ≤ 1 that keeps the point and its slacks in their cones.
 
     Args:
-        current: the scalings at the present point.
+        current: the linearisation at the present point.
         d: the step.
     """
     point, s = current.point, current.root.shape[0]

@@ -15,6 +15,12 @@ from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 
 Law = Literal["ccp", "ncp"]
+"""Contact law: ``"ccp"`` is the convex cone complementarity problem, ``"ncp"`` is Coulomb's law, by
+De Saxcé's correction."""
+ROUNDINGS = 3.0
+"""Residual that counts as converged in :meth:`Problem.rounding`, in machine epsilons of the largest
+velocity. Of 512 problems of a hand under servos half converge to 1.0, the worst to 2.02, after any
+number of iterations."""
 
 
 def check_law(law: Law) -> None:
@@ -27,18 +33,15 @@ def check_law(law: Law) -> None:
         raise ValueError(f'law must be "ccp" or "ncp", not {law!r}')
 
 
-"""``ccp``: the convex problem; ``ncp``: Coulomb's law (De Saxcé's correction added)."""
-ROUNDINGS = 3.0
-"""Residual that counts as converged in :meth:`Problem.rounding`, in machine epsilons of the largest
-velocity. Of 512 problems of a hand under servos half converge to 1.0, the worst to 2.02, after any
-number of iterations."""
-
-
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Problem:
     """The problem to find λ with K ∋ λ ⟂ u = N λ + r ∈ K*; on box rows −u is in the normal cone of
-    K."""
+    K.
+
+    Rows may also be angular, with r in rad/s, λ in N·m·s and N in 1/(kg·m²). Residuals and
+    tolerances compare the numbers of both kinds.
+    """
 
     delassus: Delassus
     """The Delassus operator N [1/kg]."""

@@ -31,7 +31,7 @@ SEARCHES = 10
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Frame:
+class Linearisation:
     """The linearisation at multipliers λ and impulses η for a Newton step."""
 
     eta: Float[Array, " n"]
@@ -50,13 +50,13 @@ class Frame:
     """σ ρ."""
 
 
-def frame(
+def linearise(
     task: Task,
     weight: Int[Array, ""],
     anchor: Float[Array, " n"],
     eta: Float[Array, " n"],
     n_eta: Float[Array, " n"],
-) -> Frame:
+) -> Linearisation:
     """Return the linearisation at multipliers ``anchor`` and impulses ``eta``.
 
     Args:
@@ -76,12 +76,12 @@ def frame(
     right, inverse, small = proximal_blocks(cones, z, steps)
     slope, _ = sliding(cones, z, steps)
     slope = slope if task.law == "ncp" else 0.0 * slope
-    return Frame(
+    return Linearisation(
         eta, right, shear(cones, slope), inverse.apply(error), small.apply(error), z, steps
     )
 
 
-def step(problem: Problem, current: Frame, solve: Inverse) -> Float[Array, " n"]:
+def step(problem: Problem, current: Linearisation, solve: Inverse) -> Float[Array, " n"]:
     """Return the step d of η, (I + G G S N) d = e.
 
     With e = G b + a it is d = G y + a with (I + G S N G) y = b − G S N a. This avoids the
@@ -97,7 +97,7 @@ def step(problem: Problem, current: Frame, solve: Inverse) -> Float[Array, " n"]
 
 
 def length(
-    problem: Problem, current: Frame, d: Float[Array, " n"], n_d: Float[Array, " n"]
+    problem: Problem, current: Linearisation, d: Float[Array, " n"], n_d: Float[Array, " n"]
 ) -> Float[Array, ""]:
     """Return the fraction of the step d in [0, 1] that minimises the convex law's augmented
     Lagrangian.

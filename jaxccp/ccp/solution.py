@@ -40,7 +40,12 @@ class Status(IntEnum):
 
 class DerivativeStatus(IntEnum):
     """Validity of the derivative of a solution, which is known from the solve, before
-    differentiation."""
+    differentiation.
+
+    It judges the residual of the rows that can be solved. So it is VALID for an INFEASIBLE problem
+    too, and where ``gradient="converged"`` makes the derivative zero because its linear system
+    cannot be solved.
+    """
 
     VALID = 0
     """The derivative is as accurate as the solution."""

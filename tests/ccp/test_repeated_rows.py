@@ -21,7 +21,7 @@ from jaxccp.ccp import (
 from tests.ccp.views import assert_views_agree
 
 INDEX = {"one after the other": [0, 1, 2] * 3, "in any order": [2, 0, 0, 1, 0, 2]}
-"""The different row of each scalar row."""
+"""The distinct row of each scalar row."""
 CONTACTS = 2
 VELOCITIES = 7
 
@@ -36,21 +36,21 @@ class Made(NamedTuple):
 
 
 def made(index: list[int], stored: bool = True) -> Made:
-    """Return an operator over three different rows and two contacts; a row is multiplied by 0.
+    """Return an operator over three distinct rows and two contacts; a row is multiplied by 0.
 
     Args:
-        index: the different row of each scalar row.
+        index: the distinct row of each scalar row.
         stored: whether N₀ is stored as W Wᵀ, else as a matrix.
     """
     random, s = np.random.default_rng(0), len(index)
-    different = random.normal(size=(3 + 3 * CONTACTS, VELOCITIES))
+    distinct = random.normal(size=(3 + 3 * CONTACTS, VELOCITIES))
     factor, compliance = random.normal(size=(2, s + 3 * CONTACTS))
     factor[1], compliance = 0.0, compliance**2
     rows = np.append(index, 3 + np.arange(3 * CONTACTS))
-    whitened = factor[:, None] * different[rows]
-    base: Delassus = WhitenedDelassus(jnp.asarray(different), jnp.zeros(len(different)))
+    whitened = factor[:, None] * distinct[rows]
+    base: Delassus = WhitenedDelassus(jnp.asarray(distinct), jnp.zeros(len(distinct)))
     if not stored:
-        base = DenseDelassus(jnp.asarray(different @ different.T))
+        base = DenseDelassus(jnp.asarray(distinct @ distinct.T))
     operator = RepeatedDelassus(
         base, jnp.asarray(factor), jnp.asarray(compliance), Repetition(np.array(index))
     )

@@ -43,7 +43,7 @@ def test_n_of_two_carriages() -> None:
     def matrix() -> jax.Array:
         step = assemble_step(stepper, model, stepper.init(model, state), None, None, H)
         delassus = step.system.problem.delassus
-        assert isinstance(delassus, RepeatedDelassus) and delassus.different.rows == 2
+        assert isinstance(delassus, RepeatedDelassus) and delassus.distinct.rows == 2
         return delassus.dense()
 
     inverse = np.linalg.inv([[sum(MASSES), MASSES[1]], [MASSES[1], MASSES[1]]])

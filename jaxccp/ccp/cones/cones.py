@@ -201,7 +201,8 @@ def inequality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array
 
 @dataclass(frozen=True)
 class Section:
-    """The projection, De Saxcé's shift and their derivatives for one type of friction cone.
+    """The projection, De Saxcé's shift and their derivatives for one type of friction cone, named
+    by its tangential cross-section.
 
     Each function takes the arrays of all c contacts.
     """
@@ -222,7 +223,7 @@ def _polygon(sides: int) -> Section:
         partial(pyramids.project, sides=sides),
         partial(pyramids.spectrum, sides=sides),
         lambda u, mu: mu * pyramids.support(u, sides),
-        lambda x, mu: mu[:, None] * pyramids.slip(x, mu, sides),
+        lambda x, mu: mu[:, None] * pyramids.slope(x, mu, sides),
     )
 
 

@@ -128,7 +128,7 @@ def support(tangent: Float[Array, "c 2"], sides: int) -> Float[Array, " c"]:
     return jnp.max(size, axis=1) + tan(pi / 8) * jnp.min(size, axis=1)
 
 
-def slip(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 2"]:
+def slope(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 2"]:
     """Return the derivative of :func:`support` in u_t at the solution λ = Π(x), x = λ − ρ ũ.
 
     Where the contact slides, it is minus the vertex or minus the outward normal of the side that

@@ -25,8 +25,8 @@ SUBSETS = np.array(list(np.ndindex(2, 2, 2)), float)
 
 
 def arms(rows: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
-    """Return the length ℓ of each contact that makes ℓ times its whitened rolling rows as long as
-    its whitened tangential rows; 1 where either are zero.
+    """Return the lever arm ℓ [m] of each contact: ℓ times its rolling rows have the norm of its
+    tangential rows, both whitened; 1 where either are zero.
 
     Args:
         rows: rows of W: normal, two tangents, spin and two rolls of each contact.
@@ -192,11 +192,11 @@ def shift(
 def slope(
     x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> Float[Array, "c 5"]:
-    """Return the derivative of :func:`shift` in u at the solution λ = Π(x), x = λ − ρ ũ; 0 in
-    groups that stick.
+    """Return the derivative of :func:`shift` in u at the solution λ = Π(x), x = λ − D ũ with
+    the step size D; 0 in groups that stick.
 
     Args:
-        x: λ − ρ ũ of each contact.
+        x: λ − D ũ of each contact.
         mu: friction coefficient of each contact.
         rolling: coefficients of spinning and rolling of each contact.
     """

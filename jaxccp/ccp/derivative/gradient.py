@@ -20,7 +20,8 @@ class Relaxed:
 
     Values do not change. Only the derivative uses cones with rounded edges
     (:mod:`jaxccp.ccp.cones.relaxed`), so that it includes contacts that are about to close, open or
-    slide.
+    slide. Contacts must have three rows and round cones; with pyramids or rolling friction
+    differentiation raises a ValueError.
 
     Raises:
         ValueError: ``speed`` or ``distance`` is not positive and finite.

@@ -110,12 +110,12 @@ def _attach_jvp(
     )
     if unique:
         return lam, g + gain.apply(
-            _with_shared_loads(problem, d_problem, lam, g, sheared, system, rhs, solve)
+            _solve_with_shared_loads(problem, d_problem, lam, g, sheared, system, rhs, solve)
         )
     return lam, g + gain.apply(solve(system, rhs))
 
 
-def _with_shared_loads(
+def _solve_with_shared_loads(
     problem: Problem,
     d_problem: Problem,
     lam: Array,

@@ -86,8 +86,8 @@ class Delassus:
 
     @property
     def factor_rows(self) -> int:
-        """Number of rows of the matrix that :meth:`factorised` factorises; 0 if it factorises
-        none."""
+        """Number of rows of the dense matrix that :meth:`factorised` factorises; 0 if it factorises
+        one with a narrow band, which always pays."""
         return self.rows
 
     def factorised(
@@ -113,8 +113,8 @@ class Delassus:
         return dense_factors(coupled + complement.dense() + ridge * identity, symmetric)
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Return the function from a number of each row block to the largest of these numbers over
-        the blocks that N couples to it (:data:`NeighbourMax`)."""
+        """Return the function from a number of each row block to the largest number among the
+        blocks that N couples to it, for contacts of three rows."""
         pairs = couplings(self.dense(), scalars)
         return lambda x: jnp.max(jnp.where(pairs, x, 0), axis=1, initial=0)
 

@@ -14,15 +14,15 @@ from jaxccp.math import small
 
 @dataclass(frozen=True, eq=False)
 class Repetition(ByContent):
-    """The table of the one of k different rows that each of s scalar rows is a multiple of."""
+    """For each of s scalar rows, the one of k distinct rows that it is a multiple of."""
 
     index: np.ndarray
-    """Index from 0 to k − 1 of the different row that each scalar row is a multiple of [s]; every
+    """Index from 0 to k − 1 of the distinct row that each scalar row is a multiple of [s]; every
     one of the k occurs."""
 
     @property
     def count(self) -> int:
-        """The number k of different rows."""
+        """The number k of distinct rows."""
         return int(np.max(self.index, initial=-1)) + 1
 
     @property
@@ -33,7 +33,7 @@ class Repetition(ByContent):
 
     @cached_table
     def members(self) -> np.ndarray:
-        """Scalar rows that are multiples of each different row, padded with s [k m]."""
+        """Scalar rows that are multiples of each distinct row, padded with s [k m]."""
         rows = [np.flatnonzero(self.index == one) for one in range(self.count)]
         width = max(map(len, rows), default=0)
         padding = len(self.index)
@@ -52,7 +52,7 @@ class RepeatedDelassus(SplitDelassus):
     fewer rows than N, and its products cost less.
     """
 
-    different: Delassus
+    distinct: Delassus
     """N₀, without compliance: k scalar rows, then those of the contacts."""
     factor: Float[Array, " n"]
     """Nonzero entry of each row of F."""
@@ -68,28 +68,28 @@ class RepeatedDelassus(SplitDelassus):
     @property
     def whitened(self) -> Float[Array, "n v"]:
         """W of all rows, if N₀ is a :class:`~jaxccp.ccp.operators.whitened.WhitenedDelassus`."""
-        return self.factor[:, None] * self._repeat(self.different.whitened)  # type: ignore[attr-defined]
+        return self.factor[:, None] * self._repeat(self.distinct.whitened)  # type: ignore[attr-defined]
 
     def split(self) -> "RepeatedDelassus | None":  # type: ignore[override]
-        return None if self.different.split() is None else self
+        return None if self.distinct.split() is None else self
 
     def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "..."]:
-        return self._split_different.impulse(self._collect(lam))
+        return self._split_distinct.impulse(self._collect(lam))
 
     def velocity(self, whitened: Float[Array, "..."]) -> Float[Array, " n"]:
-        return self.factor * self._repeat(self._split_different.velocity(whitened))
+        return self.factor * self._repeat(self._split_distinct.velocity(whitened))
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        velocity = self._repeat(self.different.apply(self._collect(lam)))
+        velocity = self._repeat(self.distinct.apply(self._collect(lam)))
         return self.factor * velocity + self.compliance * lam
 
     def diagonal(self) -> Float[Array, " n"]:
-        return self.factor * self.factor * self._repeat(self.different.diagonal()) + self.compliance
+        return self.factor * self.factor * self._repeat(self.distinct.diagonal()) + self.compliance
 
     def blocks(
         self, scalars: int, width: int = 3
     ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
-        single, blocks = self.different.blocks(self.repetition.count, width)
+        single, blocks = self.distinct.blocks(self.repetition.count, width)
         factor, compliance = (
             x[scalars:].reshape(-1, width) for x in (self.factor, self.compliance)
         )
@@ -98,26 +98,26 @@ class RepeatedDelassus(SplitDelassus):
         return single + self.compliance[:scalars], blocks
 
     def dense(self) -> Float[Array, "n n"]:
-        rows = self.factor[:, None] * self._repeat(self.different.dense())
+        rows = self.factor[:, None] * self._repeat(self.distinct.dense())
         return small.plus_diagonal(self.factor * self._repeat(rows, axis=1), self.compliance)
 
     def scaled(self, s: Float[Array, " n"]) -> "RepeatedDelassus":
         return replace(self, factor=s * self.factor, compliance=s * s * self.compliance)
 
     def for_iterations(self) -> Delassus:
-        return replace(self, different=self.different.for_iterations())
+        return replace(self, distinct=self.distinct.for_iterations())
 
     @property
-    def _split_different(self) -> SplitDelassus:
-        split = self.different.split()
+    def _split_distinct(self) -> SplitDelassus:
+        split = self.distinct.split()
         if split is None:
-            raise TypeError(f"a {type(self.different).__name__} is not stored as W Wᵀ")
+            raise TypeError(f"a {type(self.distinct).__name__} is not stored as W Wᵀ")
         return split
 
-    def _repeat(self, different: Array, axis: int = 0) -> Array:
-        """Return what belongs to the different rows, along an axis, for every row."""
+    def _repeat(self, distinct: Array, axis: int = 0) -> Array:
+        """Return what belongs to the distinct rows, along an axis, for every row."""
         count, times = self.repetition.count, self.repetition.times
-        scalars, contacts = jnp.split(different, [count], axis)
+        scalars, contacts = jnp.split(distinct, [count], axis)
         if times:
             return jnp.concatenate([*[scalars] * times, contacts], axis)
         repeated = jnp.take(scalars, self.repetition.index, axis)

@@ -127,14 +127,12 @@ class Newton(Solver):
 
     def step(self, task: Task, state: _State) -> _State:
         problem = task.problem
-        interior_frame, shear_inside = _inside(task, state)
-        proximal_frame = proximal.frame(
-            task, self._weight(state), state.anchor, state.eta, state.n_eta
-        )
+        inside, shear_inside = _inside(task, state)
+        near = proximal.linearise(task, self._weight(state), state.anchor, state.eta, state.n_eta)
 
         # One factorisation serves either kind of step.
-        right = trees.where(state.finishing, proximal_frame.right, interior_frame.right)
-        left = right.transpose() @ trees.where(state.finishing, proximal_frame.shear, shear_inside)
+        right = trees.where(state.finishing, near.right, inside.right)
+        left = right.transpose() @ trees.where(state.finishing, near.shear, shear_inside)
         cones = problem.cones
         block_identity = identity(cones.lo.shape[0], cones.mu.shape[0], task.rho.dtype)
         system = FixedPointSystem(task.data, block_identity, left, right)
@@ -146,25 +144,29 @@ class Newton(Solver):
 
         return lax.cond(
             state.finishing,
-            lambda: self._proximal_step(task, state, proximal_frame, solve),
-            lambda: self._interior_step(task, state, interior_frame, solve),
+            lambda: self._proximal_step(task, state, near, solve),
+            lambda: self._interior_step(task, state, inside, solve),
         )
 
     def _interior_step(
-        self, task: Task, state: _State, frame: interior.Frame, solve: Inverse
+        self, task: Task, state: _State, current: interior.Linearisation, solve: Inverse
     ) -> _State:
         """Return the state after an interior step."""
         problem = task.problem
-        aim = interior.predict(frame)
-        d = interior.step(problem, frame, aim, solve(interior.right_hand_side(problem, frame, aim)))
-        aim = interior.correct(frame, d, interior.length(frame, d))
-        d = interior.step(problem, frame, aim, solve(interior.right_hand_side(problem, frame, aim)))
-        t = jnp.minimum(1.0, BACKOFF * interior.length(frame, d))
-        point = frame.point.plus(t, d)
+        aim = interior.predict(current)
+        d = interior.step(
+            problem, current, aim, solve(interior.right_hand_side(problem, current, aim))
+        )
+        aim = interior.correct(current, d, interior.length(current, d))
+        d = interior.step(
+            problem, current, aim, solve(interior.right_hand_side(problem, current, aim))
+        )
+        t = jnp.minimum(1.0, BACKOFF * interior.length(current, d))
+        point = current.point.plus(t, d)
         # If there is no solution, impulses grow until velocities are only rounding error.
         limit = MAX_ROUNDING / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
         finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
-        point = trees.where(finite, point, frame.point)
+        point = trees.where(finite, point, current.point)
         n_point = problem.delassus.apply(point.lam)
         residual = _residual(task, point.lam, n_point)
         stuck = jnp.where(finite & (t > SHORT_STEP), 0, state.stuck + 1)
@@ -188,13 +190,13 @@ class Newton(Solver):
         )
 
     def _proximal_step(
-        self, task: Task, state: _State, frame: proximal.Frame, solve: Inverse
+        self, task: Task, state: _State, current: proximal.Linearisation, solve: Inverse
     ) -> _State:
         """Return the state after a proximal step."""
         problem = task.problem
-        d = proximal.step(problem, frame, solve)
+        d = proximal.step(problem, current, solve)
         n_d = problem.delassus.apply(d)
-        t = proximal.length(problem, frame, d, n_d) if task.law == "ccp" else 1.0
+        t = proximal.length(problem, current, d, n_d) if task.law == "ccp" else 1.0
         eta, n_eta = state.eta + t * d, state.n_eta + t * n_d
         lam = problem.cones.project(eta)
         n_lam = problem.delassus.apply(lam)
@@ -265,7 +267,7 @@ def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
     return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
 
 
-def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
+def _inside(task: Task, state: _State) -> tuple[interior.Linearisation, BlockDiagonal]:
     """Return the linearisation at the interior point, and S = ∂ũ/∂u there."""
     problem, cones = task.problem, task.problem.cones
     u = problem.corrected(state.n_point + problem.r, task.law)
@@ -274,4 +276,4 @@ def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
     if task.law == "ncp":
         direction = safe.normalize(tangents, jnp.zeros(2, u.dtype))
         slope = jnp.where(state.lagged, slope, cones.mu[:, None] * direction)
-    return interior.frame(problem, task.rho, state.point, u), shear(cones, slope)
+    return interior.linearise(problem, task.rho, state.point, u), shear(cones, slope)

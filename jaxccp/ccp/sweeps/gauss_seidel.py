@@ -51,7 +51,8 @@ class GaussSeidel(Solver):
     extrapolates: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     """The laws under which ``momentum`` has an effect."""
     coupled: ClassVar[bool] = True
-    """Whether :meth:`update` changes a contact's normal and tangents together."""
+    """Whether the scaling includes the coupling of a contact's normal with its tangents. If not,
+    :meth:`update` must allow for it."""
 
     def update(
         self, law: Law, blocks: sweep.Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]

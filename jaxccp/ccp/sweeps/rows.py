@@ -54,7 +54,7 @@ class RowProducts(Protocol):
 
 
 @singledispatch
-def rows(
+def row_products(
     delassus: Delassus, scale: Float[Array, "b 3"], schedule: Schedule, scalars: int
 ) -> RowProducts:
     """Return the products with the rows of N, by its dense matrix unless its form has something
@@ -132,7 +132,7 @@ class _BodyRows:
         return carrier.at[block_bodies.reshape(-1)].add(parts)
 
 
-@rows.register
+@row_products.register
 def _body_rows(delassus: BodyDelassus, scale: Array, schedule: Schedule, scalars: int) -> _BodyRows:
     width, single = schedule.width, delassus.scalar_rows[:, None]
     padding = single.shape[2] - 12
@@ -229,7 +229,7 @@ class _SparseRows:
         return lax.dynamic_update_slice_in_dim(carrier, x, start, 0)
 
 
-@rows.register
+@row_products.register
 def _sparse_rows(
     delassus: BlockSparseDelassus, scale: Array, schedule: Schedule, scalars: int
 ) -> _SparseRows:

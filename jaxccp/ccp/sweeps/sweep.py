@@ -18,7 +18,7 @@ from jaxccp.ccp.cones import SECTIONS, ConeType, Section
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import scaled
 from jaxccp.ccp.sweeps.colouring import Schedule
-from jaxccp.ccp.sweeps.rows import RowProducts, arranged, cut, positions, rows
+from jaxccp.ccp.sweeps.rows import RowProducts, arranged, cut, positions, row_products
 
 
 @jax.tree_util.register_dataclass
@@ -158,6 +158,6 @@ def prepare(problem: Problem, schedule: Schedule, scale: Float[Array, " n"]) -> 
         positions(schedule),
         s,
         blocks,
-        rows(problem.delassus, s, schedule, scalars),
+        row_products(problem.delassus, s, schedule, scalars),
         scalars,
     )

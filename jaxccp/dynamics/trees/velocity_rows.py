@@ -93,7 +93,7 @@ class SharedCoordinates:
         return Repetition(rows)
 
     def whiten(self, space: VelocitySpace, rows: Float[Array, "s nv"]) -> Float[Array, "k nv"]:
-        """Return the whitened different rows: the unit rows of the shared coordinates, then those
+        """Return the whitened distinct rows: the unit rows of the shared coordinates, then those
         of ``rows`` that act along others.
 
         Args:
