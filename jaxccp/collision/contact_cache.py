@@ -13,7 +13,8 @@ from jaxccp.model.row_order import row_order
 from jaxccp.model.topology import Topology
 
 PER_SHAPE = 8
-"""Number of impulses stored for each shape, in a model without a capacity for contacts."""
+"""Number of contacts for each shape whose impulses are stored, in a model without a capacity for
+contacts."""
 
 MIN_SHARE, CHANGE = 0.1, 0.5
 """Weight of the last step in the mean from which the next solve starts, and relative change at
@@ -48,8 +49,8 @@ class WarmStart:
 
 
 def cache_size(topology: Topology) -> int:
-    """Return the number of contact impulses that a stepper of the model stores, its capacity for
-    contacts."""
+    """Return the number of contacts whose impulses a stepper stores: the model's capacity, or
+    without one :data:`PER_SHAPE` for each shape; no more than there are slots."""
     limit = topology.max_contacts
     return min(slots(topology), PER_SHAPE * len(topology.shapes) if limit is None else limit)
 

@@ -22,8 +22,11 @@ SIDES = np.array([[1.0], [-1.0]])
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Core:
-    """A convex shape: the Minkowski sum conv(points) + sweep · (unit ball) + radius · (unit
-    ball)."""
+    """A convex shape: the Minkowski sum conv(points) + sweep · (unit ball) + radius · (unit ball).
+
+    It includes the ball. Elsewhere "a box's core" and "core points" are what the ball is swept
+    over.
+    """
 
     points: Float[Array, "v 3"]
     """Points whose convex hull is the first part [m]."""

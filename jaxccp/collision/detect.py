@@ -44,7 +44,7 @@ class Contacts:
     friction: Float[Array, " c"]
     """Coulomb coefficient in lasting contact."""
     impact_friction: Float[Array, " c"]
-    """Coulomb coefficient in an impact."""
+    """Coulomb coefficient in an impact, not the ratio ``Material.impact_friction``."""
     restitution: Float[Array, " c"]
     """Ratio of separation to approach speed."""
     rolling: Float[Array, "c 2"]
@@ -59,8 +59,8 @@ class Contacts:
     total: Int[Array, ""]
     """Number of live contacts before the capacity was applied; more than c means overflow."""
     candidates: Int[Array, "g 2"]
-    """Capacities that the broad phase of each group that has one needed, for pairs to test and for
-    pairs to pass on; 0 if the capacity holds all pairs."""
+    """Capacities that each broad phase that searches needed, for pairs to test and for pairs to
+    pass on; 0 if its capacity holds all pairs."""
     position_rate: Float[Array, "c 3"]
     """Velocity of ``position`` at the present velocities of the bodies [m/s]; zero in a model
     without rebounds."""
@@ -69,10 +69,10 @@ class Contacts:
     rebounds."""
     position_acceleration: Float[Array, "c 3"]
     """Second derivative of ``position`` at constant velocities of the bodies [m/s²]; zero in a
-    model without rebounds."""
+    model without rebounds, and for pairs with a shared kernel (``Pair.shared``)."""
     normal_acceleration: Float[Array, "c 3"]
-    """Second derivative of the normal at constant velocities of the bodies [1/s²]; zero in a model
-    without rebounds."""
+    """Second derivative of the normal at constant velocities of the bodies [1/s²]; zero there
+    too."""
 
     def slide(self, time: Float[Array, " c"]) -> Float[Array, "c 3"]:
         """Return the mean velocity of ``position`` over the next ``time`` seconds [m/s].

@@ -61,9 +61,10 @@ class _Support(NamedTuple):
     point: Float[Array, "3"]
     """Touching point [m]."""
     drift: Float[Array, "3"]
-    """Derivative of the point by the temperature, times the temperature."""
+    """Derivative of the point with respect to the temperature, times the temperature."""
     curvature: Float[Array, "3 3"]
-    """Hessian of the support function: the derivative of the point by the direction."""
+    """Hessian of the support function: the derivative of the point with respect to the
+    direction."""
 
 
 def separate(pair: Core, start: Float[Array, "3"]) -> Separation:
@@ -202,7 +203,8 @@ def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
 
 @jax.custom_jvp
 def _touching(pair: Core, normal: Float[Array, "3"], temperature: Float[Array, ""]) -> Separation:
-    """Return :func:`_newton_step`, whose first derivative is constant.
+    """Return :func:`_newton_step`; its first derivative is treated as constant, so that second
+    derivatives are 0.
 
     A second derivative of the weights is a difference of numbers of the size of 1/τ², of which
     rounding leaves nothing.

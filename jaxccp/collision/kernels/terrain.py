@@ -65,8 +65,8 @@ def terrain(a: Geometry, b: Geometry) -> Manifold:
 def triangle_contacts(
     a: Geometry, centre: Float[Array, "3"], touch: Callable[..., Manifold]
 ) -> Manifold:
-    """Return the lowest contacts of a shape with the triangles near a point, and the outermost of
-    the low contacts.
+    """Return the contact of smallest gap of a shape with the triangles near a point, and the
+    outermost contacts among those with small gaps.
 
     Args:
         a: the height field.
