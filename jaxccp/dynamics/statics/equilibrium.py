@@ -125,8 +125,8 @@ def equilibrium(
     Raises:
         ValueError: an array has another shape, or the model has actuators, tendons with laws of
             force, a fluid with wind, families that have other coordinates than velocities, a
-            block-diagonal mass matrix, or bodies without joints among more than 100 degrees of
-            freedom of rigid bodies.
+            block-diagonal mass matrix, or bodies outside of its dense mass matrix
+            (:attr:`jaxccp.model.Topology.standalone`).
     """
     forces.check_conservative(model, "equilibrium")
     return _search(model, state, tolerance, max_iterations)

@@ -40,7 +40,7 @@ def check_conservative(model: Model, caller: str) -> None:
             for family_state in (f.start() for f in model.families)
         ),
         "a block-diagonal mass matrix": topology.block_diagonal_mass,
-        "more than 100 degrees of freedom of rigid bodies": topology.has_many_dofs
+        f"more than {topology.dense} degrees of freedom of rigid bodies": topology.has_many_dofs
         and topology.unjointed.any(),
     }
     present_causes = ", ".join(cause for cause, present in causes.items() if present)
