@@ -27,7 +27,8 @@ class Coordinate:
     armature: float = 0.0
     """Inertia of a rotor, or mass, that moves at the rate of the coordinate [kg, kg m²]."""
     friction: float = 0.0
-    """Dry friction: the largest force that resists motion along the coordinate [N, N m]."""
+    """Dry friction: the force that resists sliding along the coordinate [N, N m]; at low rates
+    ``stribeck_friction`` adds to it."""
     stribeck_friction: float = 0.0
     """Excess of dry friction at rest over ``friction`` [N, N m]; it falls with the rate v as
     exp(−(v/v_s)²)."""
@@ -45,7 +46,7 @@ class Coordinate:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        for field in FORCES:
+        for field in PARAMETERS:
             given = getattr(self, field)
             value = np.asarray(given)
             if value.dtype.kind in "OSU" or (value.ndim and field != "damping_polynomial"):
@@ -67,7 +68,7 @@ class Coordinate:
             check_range(f"{name}: limits", self.limits, strict=True, remedy=remedy)
 
 
-FORCES = tuple(field.name for field in fields(Coordinate) if field.name != "limits")
+PARAMETERS = tuple(field.name for field in fields(Coordinate) if field.name != "limits")
 """The fields of :class:`Coordinate` other than ``limits``."""
 REMEDIES = {
     "damping": "; damping_polynomial takes the further coefficients of damping that grows with the "

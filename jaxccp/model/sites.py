@@ -37,7 +37,7 @@ class FrameMotion:
     """Orientations (w, x, y, z)."""
     velocity: Float[Array, "n 3"]
     """Velocities of the origins [m/s]."""
-    spin: Float[Array, "n 3"]
+    angular_velocity: Float[Array, "n 3"]
     """Angular velocities [rad/s]."""
 
 

@@ -42,12 +42,8 @@ def split_limits(
         ValueError: actuators that share a limit feed back.
     """
     changed, sums = list(actuators), {}
-    ropes = {actuator_.name for actuator_ in tendons}
-    couplings = {
-        actuator_.name: actuator_.tendon
-        for actuator_ in tendons
-        if isinstance(actuator_.tendon, Coupling)
-    }
+    tendon_names = {spec.name for spec in tendons}
+    couplings = {spec.name: spec.tendon for spec in tendons if isinstance(spec.tendon, Coupling)}
     for axis, (lower, upper) in limits.items():
         direct = [place for place, actuator_ in enumerate(changed) if actuator_.axis == axis]
         through = [
@@ -57,7 +53,7 @@ def split_limits(
         ]
         if len(direct) == 1 and not through:
             actuator_ = changed[direct[0]]
-            gear = 1.0 if axis in ropes else actuator_.actuator.gear
+            gear = 1.0 if axis in tendon_names else actuator_.actuator.gear
             if gear:
                 low, high = sorted((lower / gear, upper / gear))
                 low, high = np.clip(actuator_.actuator.force_limits, low, high)

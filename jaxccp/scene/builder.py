@@ -19,7 +19,7 @@ from jaxccp.scene.check import finite_vector, instance, nonnegative
 from jaxccp.scene.flexible_builder import FlexibleBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.joint_builder import JointBuilder
-from jaxccp.scene.loop_closure import with_joint_positions
+from jaxccp.scene.loop_closure import with_checked_joint_coordinates
 from jaxccp.scene.symmetry import axisymmetric
 from jaxccp.scene.tables.body_tables import body_table, initial_state
 from jaxccp.scene.tables.joint_tables import joint_tables
@@ -93,11 +93,14 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
         model, state = self.build_open(max_contacts)
         # Frames made from an anchor coincide by construction.
         must_fit = self._explicit_frames or len(model.topology.linkage.routing.bilateral)
-        return model, with_joint_positions(model, state) if must_fit else state
+        return model, with_checked_joint_coordinates(model, state) if must_fit else state
 
     def build_open(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """Build the model and its initial state without checking that joints and tendons fit the
         poses.
+
+        The state's joint coordinates are 0, whatever the poses are;
+        :func:`jaxccp.model.kinematics.configuration.with_joint_coordinates` computes them.
 
         Args:
             max_contacts: see :meth:`build`.

@@ -1,4 +1,4 @@
-"""The check that the poses of bodies satisfy the joints and the tendons of given length."""
+"""The check that initial poses satisfy all joints and tendons of given length."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ class LoopClosureError(ValueError):
         self.what, self.error = what, error
 
 
-def with_joint_positions(model: Model, state: State) -> State:
+def with_checked_joint_coordinates(model: Model, state: State) -> State:
     """Return the state with its joint coordinates computed from the poses, after a check that
     joints and tendons fit them.
 

@@ -47,7 +47,7 @@ def linear_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Return the velocity of each frame relative to its moving reference frame, in the axes of that
     frame [m/s]."""
     subjects, references = r.frames
-    transport = cross(references.spin, subjects.position - references.position)
+    transport = cross(references.angular_velocity, subjects.position - references.position)
     return rotate_into(references, subjects.velocity - references.velocity - transport)[i]
 
 
@@ -55,7 +55,7 @@ def angular_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Return the angular velocity of each frame relative to its reference frame, in the axes of
     that frame [rad/s]."""
     subjects, references = r.frames
-    return rotate_into(references, subjects.spin - references.spin)[i]
+    return rotate_into(references, subjects.angular_velocity - references.angular_velocity)[i]
 
 
 def linear_acceleration(r: Reading, i: Index) -> Float[Array, "n 3"]:
@@ -81,7 +81,7 @@ def velocimeter(r: Reading, i: Index) -> Float[Array, "n 3"]:
 
 def gyro(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Return the angular velocity of each frame, in its own axes [rad/s]."""
-    return rotate_into(r.frames[0], r.frames[0].spin)[i]
+    return rotate_into(r.frames[0], r.frames[0].angular_velocity)[i]
 
 
 def magnetometer(r: Reading, i: Index) -> Float[Array, "n 3"]:

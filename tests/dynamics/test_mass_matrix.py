@@ -71,7 +71,7 @@ def posed(tmp_path_factory: pytest.TempPathFactory) -> tuple:
         zero = jnp.zeros(reference.nv)
         state = loaded.layout.state(loaded.model, loaded.state, qpos, zero)
         trees, mass = screws(loaded.model, state), BodyMass.of(loaded.model, state)
-        return trees, trees.bodies(state.position), state.position, mass
+        return trees, trees.body_jacobian(state.position), state.position, mass
 
     return jax.jit(arguments)(jnp.asarray(data.qpos)), matrix
 
@@ -116,7 +116,7 @@ def test_it_can_be_differentiated(posed: tuple) -> None:
             s * weight[0],
         )
         matrix = mass_matrix(
-            trees, trees.bodies(position + displacement), position + displacement, varied
+            trees, trees.body_jacobian(position + displacement), position + displacement, varied
         )
         return jnp.sum(weight[1] * matrix)
 

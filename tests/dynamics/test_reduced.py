@@ -183,7 +183,7 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
 
     def energies(model: Model, state: State, rate: jax.Array) -> tuple[jax.Array, jax.Array]:
         trees, mass = screws(model, state), BodyMass.of(model, state)
-        jacobian = trees.bodies(state.position)
+        jacobian = trees.body_jacobian(state.position)
         matrix = symmetric(lower_mass_matrix(trees, jacobian, state.position, mass))
         moving = forward_kinematics(model, state, state.joint_positions, rate)
         return 0.5 * rate @ matrix @ rate, jnp.sum(mass.apply(moving.twist) * moving.twist) / 2

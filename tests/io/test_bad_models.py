@@ -242,7 +242,7 @@ def test_flexible_bodies_are_named_with_what_they_lack(write: Write) -> None:
 
 def test_spoilt_files_raise_nothing_foreign(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        loop_closing, "with_joint_positions", lambda model, state: state
+        loop_closing, "with_checked_joint_coordinates", lambda model, state: state
     )  # compiles each time
     outcomes = {"loaded": 0, "refused": 0}
     for seed, path in enumerate(sorted(MODELS.glob("*.xml"))):

@@ -174,10 +174,10 @@ def contact_terms(
     jacobian = contact_jacobian(action, rolls=False)
     u_before = contact_velocity(jacobian, before[bodies])[:, 0]
     u_free = contact_velocity(jacobian, free_velocity[bodies])[:, 0]
-    normal_acceleration = jnp.zeros_like(contacts.gap)
+    acceleration = jnp.zeros_like(contacts.gap)
     if topology.rebounds:
-        normal_acceleration = gap_acceleration(contacts, before[bodies], action.lever)
-    is_impact = find_impacts(model, contacts, u_before, u_free, normal_acceleration, h)
+        acceleration = gap_acceleration(contacts, before[bodies], action.lever)
+    is_impact = find_impacts(model, contacts, u_before, u_free, acceleration, h)
     live = contacts.live
     timed = is_impact & (contacts.restitution > 0)
     if topology.impact_times == "all":
@@ -186,7 +186,7 @@ def contact_terms(
     without_impacts = None
     if topology.rebounds:
         delay, simultaneous = (
-            impact_delay(contacts.gap, timed, -u_free, normal_acceleration, h),
+            impact_delay(contacts.gap, timed, -u_free, acceleration, h),
             action.simultaneous,
         )
         if topology.impact_times == "all":

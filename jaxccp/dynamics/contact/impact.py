@@ -172,7 +172,7 @@ def impact_delay(
     gap: Float[Array, " c"],
     hits: Bool[Array, " c"],
     closing: Float[Array, " c"],
-    normal_acceleration: Float[Array, " c"],
+    acceleration: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, " c"]:
     """Return the fraction τ/h of the step after which each gap closes; 0 for contacts that are no
@@ -186,12 +186,12 @@ def impact_delay(
         gap: Φ [m].
         hits: mask of the contacts that are impacts.
         closing: closing speed c, without contact impulses [m/s].
-        normal_acceleration: Φ'' [m/s²] (:func:`gap_acceleration`); τ solves Φ − c τ + Φ'' τ²/2 = 0.
+        acceleration: Φ'' [m/s²] (:func:`gap_acceleration`); τ solves Φ − c τ + Φ'' τ²/2 = 0.
         h: length of the step [s].
     """
     gap, closes = jnp.maximum(gap, 0.0), hits & (closing > 0)
-    normal_acceleration = jnp.maximum(normal_acceleration, -closing / h)
-    square = jnp.maximum(closing**2 - 2.0 * gap * normal_acceleration, (GRAZE * closing) ** 2)
+    acceleration = jnp.maximum(acceleration, -closing / h)
+    square = jnp.maximum(closing**2 - 2.0 * gap * acceleration, (GRAZE * closing) ** 2)
     denominator = closing + jnp.sqrt(jnp.where(closes, square, 1.0))
     return safe.divide(2.0 * gap, jnp.where(closes, denominator, 0.0)) / h
 
@@ -231,7 +231,7 @@ def find_impacts(
     contacts: Contacts,
     u_before: Float[Array, " c"],
     u_free: Float[Array, " c"],
-    normal_acceleration: Float[Array, " c"],
+    acceleration: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Bool[Array, " c"]:
     """Return the mask of contacts that close within the step, faster than the minimum bounce speed.
@@ -241,12 +241,10 @@ def find_impacts(
         contacts: the contacts at the start of the step.
         u_before: normal velocities before the step [m/s].
         u_free: normal velocities without contact [m/s].
-        normal_acceleration: second derivatives of the gaps [m/s²].
+        acceleration: second derivatives of the gaps [m/s²].
         h: length of the step [s].
     """
     # A gap that closes at constant speed counts even if it closes late (:func:`impact_delay`).
-    closing_acceleration = jnp.where(
-        u_free < 0, jnp.clip(normal_acceleration, u_free / h, 0.0), 0.0
-    )
+    closing_acceleration = jnp.where(u_free < 0, jnp.clip(acceleration, u_free / h, 0.0), 0.0)
     closes = contacts.gap + h * (u_free + 0.5 * h * closing_acceleration) < 0
     return contacts.live & closes & (u_before < -model.contact.min_bounce_speed)

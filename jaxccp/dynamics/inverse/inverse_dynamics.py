@@ -33,7 +33,8 @@ def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
 
     Args:
         model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
-        state: the pose.
+        state: poses that agree with its ``joint_positions``, as after a step or
+            :func:`jaxccp.forward_kinematics`.
 
     Raises:
         ValueError: an array has another shape.
@@ -105,7 +106,8 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
 
     Args:
         model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
-        state: the pose.
+        state: poses that agree with its ``joint_positions``, as after a step or
+            :func:`jaxccp.forward_kinematics`.
         name: name of a site, or of a body, whose centre of mass is meant then.
 
     Raises:
@@ -121,7 +123,7 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
     else:
         body = index("the model", "site or body", (*sites.names, *topology.bodies), name)
         body, arm = body - len(sites.names), jnp.zeros(3, state.position.dtype)
-    trees = FrameMap(screws(model, state).bodies(state.position))
+    trees = FrameMap(screws(model, state).body_jacobian(state.position))
     identity = jnp.eye(6, dtype=arm.dtype)[None, None]
     space = VelocitySpace.of(model, state, trees, free_bodies=True)
     rows = space.project_rows(identity, np.array([[body]]))

@@ -115,7 +115,7 @@ class Configuration:
             motion: motion of its joints and tendons.
         """
         trees = screws(model, state)
-        tree_map = FrameMap(trees.bodies(state.position))
+        tree_map = FrameMap(trees.body_jacobian(state.position))
         space = VelocitySpace.of(model, state, tree_map, free_bodies=True)
         coordinates = coordinate_rates(model, motion, space)
         mass = BodyMass.of(model, state)

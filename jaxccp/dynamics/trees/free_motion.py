@@ -93,7 +93,7 @@ def solve_free_motion(
     topology = model.topology
     dofs = topology.dofs
     screws_ = screws(model, state)
-    tree_map, coupled = FrameMap(screws_.bodies(state.position)), resistance is not None
+    tree_map, coupled = FrameMap(screws_.body_jacobian(state.position)), resistance is not None
     space = VelocitySpace.of(model, state, tree_map, free_bodies=coupled)
     step = Step(model, state, motion, h, control, reduced=coordinate_rates(model, motion, space))
     mass = BodyMass.of(model, state)

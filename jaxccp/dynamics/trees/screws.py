@@ -40,7 +40,7 @@ class Screws:
         not it moves that point."""
         return field_at(self.linear, self.angular, points, self.origin)
 
-    def bodies(self, position: Float[Array, "nb 3"]) -> Float[Array, "nb 6 nv"]:
+    def body_jacobian(self, position: Float[Array, "nb 3"]) -> Float[Array, "nb 6 nv"]:
         """Return J: the twist of each body (linear, at ``position``, then angular; world) per
         rate."""
         movable = jnp.asarray(self.dofs.supports, position.dtype)[:, None]

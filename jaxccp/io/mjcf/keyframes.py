@@ -11,7 +11,7 @@ from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model import Model, State
 from jaxccp.model.row_order import row_order
-from jaxccp.scene.loop_closure import LoopClosureError, with_joint_positions
+from jaxccp.scene.loop_closure import LoopClosureError, with_checked_joint_coordinates
 from jaxccp.sensors import Coordinates
 
 
@@ -95,7 +95,7 @@ def note_open_keyframes(
         return
     for name, key in keys.items():
         try:
-            with_joint_positions(model, keyframe_state(model, state, layout, key))
+            with_checked_joint_coordinates(model, keyframe_state(model, state, layout, key))
         except LoopClosureError as error:
             report.approximate(
                 f"keyframe {name!r}",

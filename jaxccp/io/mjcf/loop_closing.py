@@ -8,7 +8,7 @@ import jax
 from jaxccp.dynamics.projection import close_loops
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.scene.loop_closure import LoopClosureError, with_joint_positions
+from jaxccp.scene.loop_closure import LoopClosureError, with_checked_joint_coordinates
 
 ITERATIONS = 30
 """Number of Newton iterations to close loops."""
@@ -28,14 +28,14 @@ def close_state_loops(model: Model, state: State) -> tuple[State, LoopClosureErr
         LoopClosureError: the joints cannot be closed.
     """
     try:
-        return with_joint_positions(model, state), None
+        return with_checked_joint_coordinates(model, state), None
     except LoopClosureError as error:
         was_open = error
     # Contacts do not affect the result.
     contactless = replace(model, topology=replace(model.topology, pairs=()))
     projected = jax.jit(close_loops, static_argnums=2)(contactless, state, ITERATIONS)
     try:
-        return with_joint_positions(model, projected), was_open
+        return with_checked_joint_coordinates(model, projected), was_open
     except LoopClosureError as error:
         raise LoopClosureError(
             error.what,

@@ -73,10 +73,11 @@ def expect(label: str, kind: type[Axis], *axes: Axis) -> None:
     """
     for axis in axes:
         if not isinstance(axis, kind):
-            names = "Hinge or Slide" if kind is Axis else kind.__name__
+            names, example = kind.__name__, kind.__name__
+            if kind is Axis:
+                names, example = "Hinge, Slide or Ball", "Hinge"
             raise ValueError(
-                f"{label}: an axis must be a {names}, such as "
-                f"{names.split()[0]}((1, 0, 0)), not {axis!r}"
+                f"{label}: an axis must be a {names}, such as {example}((1, 0, 0)), not {axis!r}"
             )
 
 

@@ -29,7 +29,7 @@ class JointSolution:
     """Coordinate in each slot [m, rad]."""
     axis: Float[Array, "*n k 6"]
     """Rows that give the rates."""
-    bilateral: Float[Array, "*n 6 6"]
+    basis: Float[Array, "*n 6 6"]
     """Orthonormal rows: as many as the joint has axes, which span the motions of these, then the
     rows of the constrained motions."""
     error: Float[Array, "*n 6"]

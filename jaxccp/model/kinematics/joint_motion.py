@@ -72,7 +72,7 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     """
     linkage, state = model.topology.linkage, checked_state(model, state)
     solution = _search(model, state, np.arange(len(linkage.joints)))
-    local = jnp.concatenate([solution.axis[linkage.place], solution.bilateral[linkage.bilateral]])
+    local = jnp.concatenate([solution.axis[linkage.place], solution.basis[linkage.bilateral]])
     rows = _world_rows(model, state, np.concatenate([linkage.owner, linkage.bilateral[0]]), local)
     axis, bilateral = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
     coordinate = solution.coordinate[linkage.place]
@@ -114,7 +114,7 @@ def tree_motion(
         coordinate = coordinate.at[linkage.slots[loops]].set(solution.coordinate, mode="drop")
         loop_rows = np.flatnonzero(np.isin(joints, loops))
         which = np.searchsorted(loops, joints[loop_rows]), places[loop_rows]
-        rows = _world_rows(model, state, joints[loop_rows], solution.bilateral[which])
+        rows = _world_rows(model, state, joints[loop_rows], solution.basis[which])
         bilateral, error = (
             bilateral.at[loop_rows].set(rows),
             error.at[loop_rows].set(solution.error[which]),

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 ForceLaw = Callable[[Array, Array, Array], Array]
 """A function of length, rate and time that returns the force along a tendon [N, N m]; scalars."""
-Motion = Callable[[Array], Array]
+LengthOfTime = Callable[[Array], Array]
 """A function of time that returns a length; scalars."""
 
 

@@ -17,7 +17,7 @@ from jaxccp.model.tendons.functions import Functions, imposed
 class Routing(ByContent):
     """The static data of nt tendons: the axes, points and bodies that they connect.
 
-    Each tendon has w slots for the free bodies that it acts on. The slot number w stands for any
+    Each tendon has w slots for the movable bodies that it acts on. The slot number w stands for any
     fixed body; forces in it are dropped.
     """
 
@@ -64,7 +64,7 @@ class Tendons:
         return bool(self.laws.groups)
 
     def bilateral_length(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """Return the imposed length of each tendon at a time [m, rad]; 0 for free tendons."""
+        """Return the imposed length of each tendon at a time [m, rad]; 0 if it has none."""
         return imposed(self.motions, self.length, time)
 
     def bilateral_rate(self, time: Float[Array, ""]) -> Float[Array, " nt"]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxccp.model.coordinate import Coordinate
-from jaxccp.model.tendons.functions import ForceLaw, Motion, check_function
+from jaxccp.model.tendons.functions import ForceLaw, LengthOfTime, check_function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +15,7 @@ class Tendon(Coordinate):
     It has the same limits and forces as the axis of a joint.
     """
 
-    length: float | Motion | None = None
+    length: float | LengthOfTime | None = None
     """The imposed length of the tendon [m, rad]: a constant, or a function of time that JAX can
     trace. None leaves it free."""
     law: ForceLaw | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxccp.model.actuators.activation import Range
 from jaxccp.model.actuators.actuator import columns
-from jaxccp.model.coordinate import COMPLIANT, FORCES, Coordinate
+from jaxccp.model.coordinate import COMPLIANT, PARAMETERS, Coordinate
 from jaxccp.model.joints import Axis, Ball, Hinge, Joint
 from jaxccp.model.kinematics.spanning_tree import spanning_tree
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
@@ -131,7 +131,7 @@ def joint_tables(
         table(np.array([f.axis.point for f in freedoms], float).reshape(-1, 3)),
         table(limits[:, 0]),
         table(limits[:, 1]),
-        *(table(column(name)) for name in FORCES),
+        *(table(column(name)) for name in PARAMETERS),
         actuator_limits=table(sum_limits),
     )
     numbers = columns([spec_.actuator for spec_ in actuator_specs])

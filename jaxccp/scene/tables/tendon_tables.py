@@ -43,14 +43,14 @@ def checked_tendon(
         index(label, "axis", list(axes), axis)
         if axes[axis] == "ball":
             raise ValueError(
-                f"{label}: {axis!r} is of a ball, whose coordinates its rates are no derivatives "
-                "of; use hinges"
+                f"{label}: {axis!r} is an axis of a ball joint, whose rates are not the "
+                "derivatives of its coordinates; use three hinges"
             )
     return tendon
 
 
 def route_tendons(
-    tendon_specs: Sequence[TendonSpec], axes: Sequence[str], pairs: np.ndarray, free: np.ndarray
+    tendon_specs: Sequence[TendonSpec], axes: Sequence[str], pairs: np.ndarray, movable: np.ndarray
 ) -> tuple[Routing, Tendons]:
     """Return the topology and the table of tendons.
 
@@ -58,7 +58,7 @@ def route_tendons(
         tendon_specs: the tendons, checked.
         axes: names of the axes.
         pairs: the two bodies that each axis is between [na 2].
-        free: mask of the bodies that move [nb].
+        movable: mask of the bodies that move [nb].
     """
     terms = [
         (i, axes.index(axis), spec_.tendon.polynomial(axis))
@@ -81,7 +81,7 @@ def route_tendons(
         np.unique(np.concatenate([pairs[term[term[:, 0] == i, 1]], ends[segment[:, 0] == i]]))
         for i in range(len(tendon_specs))
     ]
-    bodies_of = [[int(body) for body in bodies if free[body]] for bodies in bodies_of]
+    bodies_of = [[int(body) for body in bodies if movable[body]] for bodies in bodies_of]
     # At least the two bodies of other rows.
     width = max([2, *map(len, bodies_of)])
     bodies = np.array([row + [0] * (width - len(row)) for row in bodies_of], np.int32)
