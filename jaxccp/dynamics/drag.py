@@ -18,7 +18,7 @@ def drag(fluid: Fluid, state: State) -> Float[Array, "nb 6"]:
     This is MuJoCo's inertia model (its documentation, chapter Computation, Fluid forces): each box
     of half extents r has quadratic drag, −2 ρ r_j r_k |v_i| v_i and −½ ρ r_i (r_j⁴ + r_k⁴) |ω_i|
     ω_i along its axes, and the viscous drag of a ball of radius r̄, its mean half extent: −6πβ r̄ v
-    and −8πβ r̄³ ω.
+    and −8πβ r̄³ ω. Here ρ is the density of the fluid and β its viscosity.
 
     Args:
         fluid: the medium, and the box of each body in it.

@@ -23,8 +23,9 @@ class Outcome:
     """Impulses of the contacts in world axes [N s]; if contacts roll, then the angular ones [N m
     s]."""
     lever_velocity: Float[Array, " nv"] | None = None
-    """Transport velocity if each impulse had the delay at which its lever is taken; None if all
-    impulses act at the start."""
+    """Transport velocity if the impulse of each contact acted after ``Action.delay``, the time at
+    which its lever is taken, and not after the mean delay of the impacts that it answers; None if
+    all impulses act at the start."""
     families: tuple[Float[Array, " nv"], ...] = ()
     """Velocities of the model's families after the impulses."""
     late_momentum_change: Float[Array, "nb 6"] | None = None

@@ -49,7 +49,7 @@ def project(
         solver: algorithm for the cone problem; None: "auto".
         stop: stopping criterion of the solver.
         gradient: derivative of a solve that has not converged.
-        h: elastic bodies are as hard to deform as in a step of this length [s], M + h² K.
+        h: elastic bodies are as hard to deform as in a step of this length [s], M + h D + h² K.
         velocity: generalised velocities of the result [m/s, rad/s]; None: bodies keep their twists.
 
     Returns:
@@ -78,7 +78,8 @@ def project(
 
 
 def close_loops(model: Model, state: State, iterations: int = 10) -> State:
-    """Return the state nearest to ``state``, by mass, in which loops are closed and limits hold.
+    """Return the state nearest to ``state``, by mass, in which loops are closed, tendons have their
+    given length, limits hold and rigid contacts do not penetrate.
 
     Use it after :func:`jaxccp.forward_kinematics`, which ignores the joints that close loops; the
     coordinates of all axes may change. Velocities are unchanged; the next step makes them

@@ -24,7 +24,8 @@ class StepReport:
     solver: Statistics
     """Statistics of the cone solves."""
     contacts: Int[Array, ""]
-    """Number of hard contacts within the margin, including those beyond the capacity."""
+    """Number of hard contacts within the margin, or within the ``distance`` of a
+    :class:`jaxccp.Relaxed` derivative if that is more, including those beyond the capacity."""
     candidates: Int[Array, "g 2"]
     """Number of pairs of shapes that each broad phase of ``Topology.searched`` needed room for, to
     test and to return; 0 if it has room for all pairs."""

@@ -2,12 +2,12 @@
 
 The nv velocities are those of a step in reduced coordinates, in its order: of every root (a free
 body that no joint places) the velocity of the centre of mass and the angular velocity, world axes;
-the rates of the joints' axes; those of families; and the six of every body without joints among
-more than 100 degrees of freedom. A change has 2 nv entries, of the pose first, then of the
-velocities, so that the pose part is velocities times one second: rotations are rotation vectors, of
-roots in world axes, of balls in the joint's frame. There are no constraints between the entries,
-but for mechanisms with loops, whose changes are those of the spanning tree. The ma activations of
-actuators, where there are any, come last.
+the rates of the joints' axes; those of families; and the six of every body outside the mass matrix
+(:attr:`jaxccp.model.Topology.standalone`). A change has 2 nv entries, of the pose first, then of
+the velocities, so that the pose part is velocities times one second: rotations are rotation
+vectors, of roots in world axes, of balls in the joint's frame. There are no constraints between the
+entries, but for mechanisms with loops, whose changes are those of the spanning tree. The ma
+activations of actuators, where there are any, come last.
 """
 
 from collections.abc import Callable

@@ -17,7 +17,7 @@ class Fluid:
     viscosity: Float[Array, ""]
     """Dynamic viscosity [Pa s]."""
     wind: Float[Array, "3"]
-    """Velocity of the fluid [m/s]."""
+    """Velocity of the fluid, world axes [m/s]."""
     position: Float[Array, "k 3"]
     """Centre of each of the k boxes, from its body's centre of mass, in body axes [m]."""
     quaternion: Float[Array, "k 4"]

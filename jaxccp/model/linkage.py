@@ -35,12 +35,12 @@ class Linkage(ByContent):
     """Axes of each joint in their order, padded with na [nj k]; k is the largest number of axes of
     a joint."""
     has_parallel_hinges: bool
-    """Whether two hinges of some joint were nearly parallel, or three in a plane, when the model
-    was built. Then the angular velocity alone does not give their rates."""
+    """Whether two hinges of some joint were nearly parallel, or three in a plane, or there were
+    more, when the model was built. Then the angular velocity alone does not give their rates."""
     routing: Routing
     """The tendons."""
     compliant: np.ndarray
-    """Coordinates with stiffness, damping, armature or a force law."""
+    """Coordinates with stiffness, any damping, armature or a force law."""
     rotors: np.ndarray
     """Coordinates with armature."""
     lower: np.ndarray
@@ -63,7 +63,7 @@ class Linkage(ByContent):
     servos: np.ndarray
     """Index of each actuator whose force depends on the motion."""
     bounded: np.ndarray
-    """Mask of the servos whose force has a limit."""
+    """Mask over :attr:`servos`: whether the force of each has a limit."""
     summed: np.ndarray
     """Coordinates along which the sum of several actuators' forces has a limit, in ascending
     order."""

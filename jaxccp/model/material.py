@@ -25,8 +25,8 @@ class Material:
     damping: float = 0.0
     """Relaxation time α of a compliant contact [s]: its dashpot is α / compliance [N·s/m]."""
     impact_friction: float = 1.0
-    """Coulomb coefficient in an impact, divided by ``friction``, the coefficient in lasting
-    contact. They differ if the coefficient falls with pressure."""
+    """Ratio of the Coulomb coefficient in impacts to ``friction``, the one in lasting contact; 1 if
+    they are equal. They differ if the coefficient falls with pressure."""
     spinning: float = 0.0
     """Largest torque about the normal by which a contact resists spinning, per normal force [m]."""
     rolling: float = 0.0

@@ -62,9 +62,9 @@ class Shapes:
     """Collision geometry and surface properties, one row per shape."""
 
     position: Float[Array, "ng 3"]
-    """Origin of the shape's frame in its body's frame [m]."""
+    """Origin of the shape's frame, from its body's centre of mass, in body axes [m]."""
     quaternion: Float[Array, "ng 4"]
-    """Orientation of the shape's frame in its body's frame, (w, x, y, z)."""
+    """Orientation of the shape's frame in body axes, (w, x, y, z)."""
     size: Float[Array, "ng 3"]
     """Dimensions of the shape, with a meaning that depends on its kind [m]. Those of a convex mesh,
     and the third one of a height field, are factors."""
@@ -76,7 +76,7 @@ class Shapes:
     restitution: Float[Array, " ng"]
     """Ratio of separation to approach speed."""
     impact_friction: Float[Array, " ng"]
-    """Coulomb coefficient in an impact, divided by ``friction``."""
+    """Ratio of the Coulomb coefficient in impacts to ``friction``."""
     compliance: Float[Array, " ng"]
     """Normal displacement per force [m/N]."""
     damping: Float[Array, " ng"]

@@ -76,10 +76,10 @@ class RowOrder(ByContent):
     impulsive: np.ndarray
     """Indices of the rows of impulsive families."""
     loop_rows: np.ndarray
-    """Indices of the bilateral rows of joints that close loops and of tendons."""
+    """Indices of the bilateral rows of joints that close loops, and of tendons of given length."""
     loop_and_tendon_rows: np.ndarray
-    """Indices of all rows of joints that close loops and of tendons; :attr:`loop_rows` come
-    first."""
+    """Indices of all rows, bilateral or not, of joints that close loops and of tendons;
+    :attr:`loop_rows` come first."""
     n_bilateral: int
     """Number of rows of bilateral families, which come before all others."""
 

@@ -20,8 +20,9 @@ ImpactTimes = Literal["bounces", "all"]
 DENSE = 100
 """Largest number of degrees of freedom for which a model has a single dense mass matrix."""
 MAX_DENSE = 300
-"""Value of :attr:`Topology.dense` in steps that are implicit in the forces of smooth contacts,
-which couple all velocities."""
+"""Value of :attr:`Topology.dense` where velocities are coupled anyway: in steps that are implicit
+in the forces of smooth contacts, and in those of second order with flexible bodies whose equations
+are a band."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,8 @@ class Topology(ByContent):
     bodies: tuple[str, ...]
     """Name of each body; body 0 is the fixed world."""
     free: np.ndarray
-    """Mask of the rigid bodies that move [nb]."""
+    """Mask of the rigid bodies that move, jointed or not [nb]. The “free bodies” of
+    :mod:`jaxccp.dynamics.free_bodies` are those in :attr:`standalone`."""
     family: np.ndarray
     """Index in ``Model.families`` of the family whose frame the body is, else -1 [nb]."""
     shape_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Rotors: bodies whose mass is symmetric about the hinge that they turn on."""
+"""The bodies whose mass is symmetric about their only hinge."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from jaxccp.scene.tables.body_tables import BodySpec
 from jaxccp.scene.tables.joint_tables import JointSpec
 
 TOLERANCE = 1e-6
-"""Largest part of a rotor's inertia about its axis that may change in the world as it turns."""
+"""Largest part of a body's inertia about its axis that may change in the world as it turns."""
 
 
 def axisymmetric(joints: Sequence[JointSpec], bodies: Sequence[BodySpec]) -> np.ndarray:

@@ -12,6 +12,7 @@ LENGTH, RADIUS, ELEMENTS = 0.8, 0.005, 16
 YOUNG, DENSITY, DAMPING = 2e6, 1100.0, 0.1
 """Young's modulus, density and damping of soft rubber [Pa, kg/m³, s]."""
 PEG = 0.04
+"""Radius of the peg [m]."""
 ABOVE = 0.02
 """Height of the cable over the peg at the start [m]."""
 SHIFT = 0.02

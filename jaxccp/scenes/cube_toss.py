@@ -9,9 +9,8 @@ from jaxccp.model import Box, Material, Model, Plane, State
 from jaxccp.scene.builder import WORLD, ModelBuilder
 from jaxccp.scenes import draw
 
-WIDTH = 0.1048
-MASS = 0.37
-INERTIA = 8.1e-4
+WIDTH, MASS, INERTIA = 0.1048, 0.37, 8.1e-4
+"""Width, mass and moment of inertia of the cube [m, kg, kg m²]."""
 SURFACE = Material(friction=0.18, restitution=0.125)
 
 

@@ -12,6 +12,7 @@ from jaxccp.scenes import draw
 
 BOXES = 10
 HALF = (0.10, 0.10, 0.05)
+"""Half extents of a box [m]."""
 MASS = 1.0
 SURFACE = Material(friction=0.6)
 SHIFT = 0.01

@@ -23,7 +23,8 @@ from jaxccp.model.tendons.routing import polynomial
 
 @dataclass(frozen=True)
 class AppliedForces:
-    """Forces and velocity-product terms of a model at a state."""
+    """Forces and velocity-product terms of a model at a state: all but those of constraints, hard
+    contacts, limits and dry friction (MuJoCo's ``qfrc_smooth``)."""
 
     at: Configuration
     """The state, with its Jacobians and masses."""
@@ -42,7 +43,8 @@ class AppliedForces:
     smooth: SmoothForces | None
     """Forces of smooth contacts; None if the model can have none."""
     applied: Float[Array, "nb 6"] | None
-    """Applied forces and those of smooth contacts; world axes [N, N m]."""
+    """The user's forces and those of smooth contacts; world axes [N, N m]. None if there are
+    neither."""
 
 
 def applied_forces(

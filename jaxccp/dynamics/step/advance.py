@@ -96,7 +96,7 @@ def _conserving_shift(
 
 
 def integrate_poses(
-    model: Model, state: State, velocity: Float[Array, " nv+l"], h: Float[Array, ""] | float
+    model: Model, state: State, velocity: Float[Array, " nv"], h: Float[Array, ""] | float
 ) -> State:
     """Return the state with the poses after a time of constant velocities.
 

@@ -15,8 +15,8 @@ SMALL_ANGLE = 0.5
 reduced.
 
 In larger steps these terms are inaccurate, and energy might grow without bound; without them it
-shrinks. A rotor that a hinge turns about its axis of symmetry does not count: its mass stays where
-it is.
+shrinks. A body that turns about its axis of symmetry on its only hinge does not count: its mass
+stays where it is.
 """
 
 
@@ -31,9 +31,9 @@ def momentum_rate(
     """Return the rate of jointed bodies' momenta at constant velocities, M J̇ v and the gyroscopic
     torque [N, N m].
 
-    It is reduced if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step, rotors
-    left out (:attr:`jaxccp.model.kinematics.dofs.Dofs.swept`). It is zero for a body without
-    joints, which is in no tree: its rotation is torque-free.
+    It is reduced if one of the bodies :attr:`jaxccp.model.kinematics.dofs.Dofs.swept` of the tree
+    rotates by more than :data:`SMALL_ANGLE` in the step. It is zero for a body without joints,
+    which is in no tree: its rotation is torque-free.
 
     Args:
         screws: the degrees of freedom.

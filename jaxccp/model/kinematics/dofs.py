@@ -20,8 +20,7 @@ class Dofs(ByContent):
     roots: np.ndarray
     """Index of the body of each root [nr]."""
     axes: np.ndarray
-    """Index of each axis of the tree joints [ma]; all other axes belong to joints that close loops.
-    """
+    """Index of each axis of the tree joints [k]; all others belong to joints that close loops."""
     supports: np.ndarray
     """Mask: entry [b, i] is true if degree of freedom i moves body b (Featherstone's support) [nb
     nv]."""
@@ -29,10 +28,10 @@ class Dofs(ByContent):
     """Mask: entry [i, j] is true if degree of freedom i moves the axis of j, being nearer to the
     root [nv nv]."""
     trees: np.ndarray
-    """Mask of the bodies of each tree [nt nb]. A tree is a free root with all its descendants, of
-    which it has at least one; or all bodies in the subtree of one joint on a fixed body."""
+    """Mask of the bodies of each tree [trees nb]. A tree is a free root with all its descendants,
+    of which it has at least one; or all bodies in the subtree of one joint on a fixed body."""
     floating: np.ndarray
-    """Mask of the trees that have a free root [nt]."""
+    """Mask of the trees that have a free root [trees]."""
     carries: np.ndarray
     """Mask: entry [j, b] is true if body b is in the subtree of joint j [nj nb]."""
     levels: np.ndarray
@@ -42,8 +41,8 @@ class Dofs(ByContent):
     """Mask of the joints whose child is their second body [nj]; True for joints that close loops.
     """
     swept: np.ndarray
-    """Mask of the bodies of each tree whose mass goes elsewhere as they turn: all but those that a
-    hinge turns about their axis of symmetry [nt nb]."""
+    """Mask of the bodies of each tree whose mass changes its distribution in space as they turn:
+    all but those on a single hinge along their axis of symmetry [trees nb]."""
 
     @property
     def count(self) -> int:
