@@ -37,7 +37,8 @@ class EnvState:
     """Metrics of the last step, including one that ended an episode: terms of the reward, and
     counts of failures; 0 after ``reset``."""
     info: dict[str, Any]
-    """Data of the running episode: its goal, and entries of wrappers."""
+    """Data of the running episode: its goal, the last admitted action and contact wrenches, and
+    entries of wrappers."""
 
     @property
     def done(self) -> Bool[Array, ""]:

@@ -80,18 +80,19 @@ class Environment:
         obs = task.observe(self.moment(physics.state, wrenches, action, start.goal))
         zero, no = jnp.zeros((), dtype), jnp.zeros((), bool)
         metrics = dict.fromkeys(task.terms, zero) | dict.fromkeys(COUNTS, jnp.zeros((), jnp.int32))
-        info = {"goal": start.goal}
+        info = {"goal": start.goal, "action": action, "wrenches": wrenches}
         return EnvState(physics, obs, zero, no, no, obs, key, metrics, info)
 
     def step(self, state: EnvState, action: Float[Floats, " na"]) -> EnvState:
-        task, goal = self.task, state.info["goal"]
+        task, info = self.task, state.info
         names = self.layout.places.control_names
         admitted, counts = admissible(self.action_spec, action, names)
         physics, wrenches, status, unsolved, overflow = self._advanced(state.physics, admitted)
         sound = _finite(physics.state, wrenches)
         physics = trees.where(sound, physics, state.physics)
         wrenches = jnp.where(sound, wrenches, 0.0)
-        before = self.moment(state.physics.state, wrenches, admitted, goal)
+        goal = info["goal"]
+        before = self.moment(state.physics.state, info["wrenches"], info["action"], goal)
         after = self.moment(physics.state, wrenches, admitted, goal)
         rewards = task.rewards(before, after)
         obs = task.observe(after)
@@ -111,6 +112,7 @@ class Environment:
             truncated=jnp.zeros((), bool),
             final_obs=obs,
             metrics=metrics,
+            info={**info, "action": admitted, "wrenches": wrenches},
         )
 
     def moment(

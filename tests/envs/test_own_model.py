@@ -63,6 +63,25 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 SOURCES = ("path", "path as a string", "XML", "loaded")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Smooth(Spin):
+    """Turn a pendulum with actions that change little."""
+
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        return (-jnp.sum((moment.action - before.action) ** 2),)
+
+
+def test_a_task_sees_the_action_before_each_step() -> None:
+    """The change of actions since the step before is charged, from 0 at the start of an episode."""
+    env = environment(XML, Smooth())
+    state, step = env.reset(jax.random.key(0)), jax.jit(env.step)
+    rewards = []
+    for action in (1.5, 1.0, 5.0, 2.0):  # the third is clipped to 2
+        state = step(state, jnp.array([action]))
+        rewards.append(float(state.reward))
+    np.testing.assert_allclose(rewards, [-2.25, -0.25, -1.0, 0.0], atol=1e-6)
+
+
 @pytest.mark.parametrize("source", SOURCES, indirect=True)
 def test_every_source_has_the_settings_of_the_task(source: Any) -> None:
     env = environment(source, Spin(max_contacts=3, law="ncp"))
