@@ -19,7 +19,8 @@ class Mode(IntEnum):
     """Mode of a contact, as an integer, so that results can be batched."""
 
     OPEN = 0
-    """The contact is within the margin and has no force."""
+    """The contact has no force, but is within the margin, or within the ``distance`` of a
+    :class:`jaxccp.Relaxed` derivative."""
     STICKING = 1
     """The contact has a force, and the surfaces do not slip."""
     SLIDING = 2
@@ -33,7 +34,7 @@ class ContactData:
 
     Unless ``live``, a slot holds no contact: its force is 0 and the other entries are undefined.
     Hard contacts come first, ``jaxccp.Model.topology.max_contacts`` of them if that is set, then
-    smooth ones.
+    smooth ones, which steppers of second and fourth order give as they are at the end of the step.
     """
 
     live: Bool[Array, " c"]

@@ -104,8 +104,8 @@ class ContactStage:
         contacts, distant = detect_with_distant(with_rates, state, gradient)
         return ContactStage(start, contacts, distant, middle, mobility, stiff_mobility, rows, h)
 
-    def no_impulses(self, world: Float[Array, "c w"], scalars: Float[Array, " s"]) -> Impulses:
-        """Return guesses of the impulses, with zero for the velocities that they add.
+    def guessed_impulses(self, world: Float[Array, "c w"], scalars: Float[Array, " s"]) -> Impulses:
+        """Return guessed impulses as if none had acted yet: the velocities that they add are 0.
 
         Args:
             world: guess of the contacts' impulses, world axes.

@@ -136,7 +136,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             stage = ContactStage.of(model, start, before, h, soft, self.gradient)
             rows = row_order(model.topology.linkage).impulsive
             guesses = recall(carry.warm_start, stage.contacts)
-            prior = stage.no_impulses(guesses.impulses, guesses.scalars[rows])
+            prior = stage.guessed_impulses(guesses.impulses, guesses.scalars[rows])
             guess = variables.start(start), prior
             last_sweep = sweeps(self, stage, guess, solve_motion, end_of, state_at)
             contact_result = ContactResult(stage, guesses, last_sweep)

@@ -191,11 +191,11 @@ def report_step(
     model, state, contacts, system = step.model, step.state, step.contacts, step.system
     h = system.h
     wrenches = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, h)
-    smooth, applied_wrenches = step.smooth, wrenches
+    smooth, unapplied_wrenches = step.smooth, wrenches
     if smooth is not None and smooth.resistance is not None:
         before, smooth = smooth.wrenches, forces_at_end(model, state, smooth, outcome.twist, h)
-        applied_wrenches = wrenches + smooth.wrenches - before
-    joint_wrenches = system.joint_reactions(model, state, outcome, applied_wrenches)
+        unapplied_wrenches = wrenches + smooth.wrenches - before
+    joint_wrenches = system.joint_reactions(model, state, outcome, unapplied_wrenches)
     tendon_forces_ = tendon_forces(model, state, step.motion, outcome.scalars, h)
     contacts_reported = None
     if settings.contact_data:

@@ -142,11 +142,12 @@ class Settings(ConeSettings):
     coordinates: Coordinates = "reduced"
     """``"reduced"``: joints that form trees are degrees of freedom and never open; the rows that
     close loops and set tendon lengths are eliminated. ``"maximal"``: six velocities for every rigid
-    body, and joints are equality rows. Explicit steps of rigid bodies alone always use the latter
-    if there are no joints, or more than 100 degrees of freedom without the bodies that nothing is
-    attached to. With families, or implicit in smooth contact, bodies share one mass matrix in
-    either coordinates (with families alone, not those that nothing is attached to among more than
-    100 degrees of freedom); in all other models it is block diagonal in maximal coordinates."""
+    body, and joints are equality rows. Rigid bodies alone are in maximal
+    coordinates in any case if there are no joints, or if the mechanisms have more than 100 degrees
+    of freedom, unless smooth contact is implicit. In maximal coordinates the mass matrix is block
+    diagonal, except with families or implicit smooth contact, where bodies share one; with families
+    alone, bodies without joints and tendons among more than 100 degrees of freedom keep their own.
+    A larger ``Topology.dense`` takes the place of the 100."""
     eliminate: bool = True
     """Whether to eliminate the equality rows of joints in maximal coordinates, which leaves
     contacts, limits and other rows with bounds to the solver. False: the solver iterates over all
