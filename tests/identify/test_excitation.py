@@ -168,6 +168,8 @@ def test_limits_are_read_and_wrong_ones_refused(arm):
         ("speed=2", "cannot limit 'speed'"),
         ("rate=fast", "no limit"),
         ("rate.ankle=2", "no joint 'ankle'"),
+        ("clearance=0.1:0.2", r"'clearance=0\.1:0\.2': clearance takes one number"),
+        ("clearance.knee=0.1", "and no joint"),
         ("position.hip=1:-1", "not below"),
     ):
         with pytest.raises(ValueError, match=match):

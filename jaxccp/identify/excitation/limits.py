@@ -72,6 +72,8 @@ class Limits:
                     f"{part!r} is no limit: write {left}=VALUE or {left}=LOW:HIGH"
                 ) from None
             if kind == "clearance":
+                if joint or len(numbers) > 1:
+                    raise ValueError(f"{part!r}: clearance takes one number [m] and no joint")
                 clearance = numbers[0]
             else:
                 value = numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

@@ -11,11 +11,15 @@ from jaxccp.identify.parameters.parameter import Parameter, ParameterSet, Scalar
 POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
 impact_friction stribeck_friction damping_polynomial power_damping"""
 """Leaves of the model that cannot be negative."""
+ABOVE_ZERO = "stribeck_velocity damping_power time_constant"
+"""Leaves of the model that must be greater than 0."""
+SMALLEST = 1e-6
+"""Lower bound of numbers that must be greater than 0, in their units."""
 
 
 def parameter_of(parameter: Parameter | str) -> Parameter:
     """Return a parameter; from a path, one with the model's value and, if it cannot be negative,
-    the lower bound 0."""
+    the lower bound 0, or :data:`SMALLEST` if it cannot be 0 either."""
     return (
         Parameter(parameter, lower=_lower_bound(parameter))
         if isinstance(parameter, str)
@@ -24,8 +28,10 @@ def parameter_of(parameter: Parameter | str) -> Parameter:
 
 
 def _lower_bound(path: str) -> float:
-    """Return the lower bound of a number: 0 if it cannot be negative, else −∞."""
+    """Return the lower bound of a number, by the name of its leaf; −∞ if it may be negative."""
     leaf = path.rsplit(".", 1)[-1].split("[")[0]
+    if leaf in ABOVE_ZERO.split():
+        return SMALLEST
     return 0.0 if leaf in POSITIVE.split() else -np.inf
 
 
