@@ -115,7 +115,8 @@ class Fit:
         fitted = self.problem.cases[case]
         test_case = Case(fitted.mechanism, recordings, residual or fitted.residual)
         values = dict(zip(self.names, self.values.tolist(), strict=True))
-        return Predictor(test_case, self.problem.parameters).evaluate(values)
+        predictor = Predictor(test_case, self.problem.parameters)
+        return predictor.evaluate(predictor.selected(values))
 
     def profile(self, name: str, level: float = 0.95, points: int = 16) -> Profile:
         """Return the profile likelihood of one parameter and the interval that follows from it

@@ -50,13 +50,18 @@ class Problem:
             method: settings of the iteration.
 
         Raises:
-            ValueError: a path names nothing, the recordings do not go with the model or with the
+            ValueError: the arguments are neither a mechanism, recordings and a residual nor cases
+                alone, a path names nothing, the recordings do not go with the model or with the
                 residual, or have fewer values than there are parameters without a prior.
         """
-        if residual is not None:
-            self.cases = (Case(mechanism, recordings, residual),)  # type: ignore[arg-type]
+        if isinstance(mechanism, Sequence):
+            if recordings or residual is not None:
+                raise ValueError("cases have their own recordings and residual: leave those out")
+            self.cases = tuple(mechanism)
+        elif residual is None:
+            raise ValueError("give a residual to compare the recordings with, such as Simulate()")
         else:
-            self.cases = tuple(mechanism)  # type: ignore[arg-type]
+            self.cases = (Case(mechanism, recordings, residual),)
         self.parameters = tuple(map(parameter_of, parameters))
         self.method = method or Method()
         self.sets: list[ParameterSet] = []
@@ -179,8 +184,8 @@ class Problem:
         Args:
             folds: number of folds.
             progress: called with the number of each fold that is done.
-            seed: seed of a random order in which recordings are put into folds; None: the given
-                order.
+            seed: seed of a random order in which whole recordings are put into folds; None: the
+                given order.
         """
         return cross_validate(self, folds, progress, seed)
 

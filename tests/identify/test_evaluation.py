@@ -96,6 +96,24 @@ def test_failed_windows_are_said(predictor):
     assert summary["per_window"][0] == [None]
 
 
+def test_values_of_no_parameter_are_refused(predictor):
+    for name in ('axes["rail"].armatur', 'axes["rail"].armature of', 'axes["r"].armature of slow'):
+        with pytest.raises(ValueError, match=r"there is no parameter .*; there are axes"):
+            predictor.evaluate({name: 0.25})
+
+
+def test_a_recording_left_out_gets_the_mean_of_the_others(problem):
+    """Of four recordings with armatures of their own, those left out are predicted with the mean of
+    the two that were fitted."""
+    parameter = replace(problem.parameters[0], per_sequence=True)
+    rates = {"a": 0.8, "b": 0.8, "c": 1.0, "d": 1.0}  # of 1.25 kg and 1 kg
+    recordings = [accelerated(name, acceleration) for name, acceleration in rates.items()]
+    case = problem.cases[0]
+    validation = Problem(case.mechanism, recordings, [parameter], case.residual).cross_validate(2)
+    expected = [[0.0] * 4, [0.25] * 4]
+    np.testing.assert_allclose(validation.values, expected, atol=2e-3)
+
+
 @pytest.mark.slow
 def test_what_is_left_out_is_predicted(problem):
     """Recordings that were left out are predicted to the noise with the right parameter, and worse

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from jaxccp import load
-from jaxccp.identify import Parameter, Problem, Simulate, inertial_of, recording
+from jaxccp.identify import Case, Parameter, Problem, Simulate, inertial_of, recording
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.parameters.inertial import nominal_factor, physical, with_inertias
+from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.paths import resolve
 from jaxccp.identify.recordings.filters import filled_poses
@@ -21,6 +22,7 @@ from jaxccp.identify.recordings.segments import noise_of
 from jaxccp.identify.recordings.starts import Guess, start_deviation
 from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.uncertainty.intervals import direction_text
+from jaxccp.model.coordinate import Coordinate
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -129,6 +131,26 @@ def test_recordings_with_parameters_of_their_own_need_names(arm):
     logs = [recording(time, position={"a": time, "b": time})] * 2
     with pytest.raises(ValueError, match="different names, not recording, recording"):
         Problem(arm, logs, [Parameter("axes[*].damping", per_sequence=True)], Simulate(segment=0.5))
+
+
+def test_what_belongs_to_no_problem_is_refused(arm):
+    residual = Simulate(segment=0.5)
+    case = Case(arm, [recorded(3)], residual)
+    with pytest.raises(ValueError, match="cases have their own recordings and residual"):
+        Problem([case], case.recordings, ["axes[*].damping"])
+    with pytest.raises(ValueError, match="cases have their own recordings and residual"):
+        Problem([case], parameters=["axes[*].damping"], residual=residual)
+    with pytest.raises(ValueError, match="give a residual"):
+        Problem(arm, case.recordings, ["axes[*].damping"])
+
+
+@pytest.mark.parametrize("name", ["stribeck_velocity", "damping_power"])
+def test_a_path_of_a_number_above_zero_has_a_bound_above_zero(name: str):
+    """A model takes only values above 0 of these, so no fit may reach 0 (others may be 0)."""
+    assert 0 < parameter_of(f"axes[*].{name}").lower < 1e-3
+    assert parameter_of("axes[*].damping").lower == 0.0
+    with pytest.raises(ValueError, match=f"{name} must be positive, not 0"):
+        Coordinate(**{name: 0.0})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("level", [0.0, -1.0, np.nan])

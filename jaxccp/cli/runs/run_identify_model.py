@@ -1,7 +1,7 @@
 """The work of ``jaxccp identify MODEL DATA…``: recordings read, fitted, evaluated and reported."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +139,8 @@ def _fitted(
     for case in opened:
         with _usage():
             predictor = Predictor(case.test or case.fitted, problem.parameters)
-        evaluations.append((predictor.evaluate(initial), predictor.evaluate(values)))
+        before, after = (predictor.evaluate(predictor.selected(x)) for x in (initial, values))
+        evaluations.append((before, after))
     return fit, evaluations
 
 
@@ -200,9 +201,11 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
         case = _opened(request, config, place).fitted
         with _usage():
             predictor = Predictor(case, config.parameters)
-        _check_values(path, values, predictor, case.recordings)
         _say((), case.recordings)
-        evaluation = predictor.evaluate(values)
+        try:
+            evaluation = predictor.evaluate(values)
+        except ValueError as error:
+            raise InputError(path, str(error), "give --parameters or --config too") from None
         model = str(config.cases[place].model)
         recordings = [recording.name for recording in case.recordings]
         reports.append({"model": model, "recordings": recordings, **evaluation.summary()})
@@ -226,18 +229,6 @@ def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(path, f"is no fit of a model ({error!r})", "give a fit.json") from None
     return saved, values
-
-
-def _check_values(
-    path: Path, values: Mapping[str, float], predictor: Predictor, recordings: Sequence[Recording]
-) -> None:
-    """Check that all values of a fit belong to parameters of the evaluation."""
-    names = {scalar.name for scalar in predictor.evaluator.parameters.scalars}
-    for name in values:
-        if name not in names and name.split(" of ")[0] not in names:
-            raise InputError(
-                path, f"has {name!r}, which is no parameter", "give --parameters or --config too"
-            )
 
 
 def _errors_table(title: str, after: Evaluation, before: Evaluation | None = None) -> Table:

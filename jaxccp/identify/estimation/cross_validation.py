@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.identify.estimation.evaluation import Evaluation, evaluation
+from jaxccp.identify.estimation.evaluation import Evaluation, evaluation, value_of
 from jaxccp.identify.estimation.levenberg_marquardt import minimise
 from jaxccp.identify.estimation.normal_equations import Batch, Evaluator
 from jaxccp.identify.estimation.objective import Objective
@@ -92,13 +92,15 @@ class Part:
 
 
 def folds_of(batch: Batch, count: int, seed: int | None = None) -> np.ndarray:
-    """Return the fold of each segment: whole recordings if there are enough of them, else
-    consecutive segments of each recording.
+    """Return the fold of each segment: whole recordings if there are at least ``count``, else
+    ``count`` runs of consecutive segments of the batch, which may begin and end in different
+    recordings.
 
     Args:
         batch: the segments.
         count: number of folds.
-        seed: seed of a random order of the recordings; None: the given order.
+        seed: seed of a random order of the recordings; None: the given order. Runs of segments
+            are not put into a random order.
 
     Raises:
         ValueError: there are fewer than two folds, or fewer segments than folds.
@@ -130,9 +132,11 @@ def cross_validate(
 
     Args:
         problem: the problem.
-        folds: number of folds; whole recordings if there are enough, else consecutive segments.
+        folds: number of folds (:func:`folds_of`). A parameter of each recording gets the mean of
+            the other recordings for one that is left out.
         progress: called with the number of each fold that is done.
-        seed: seed of a random order in which recordings are put into folds; None: the given order.
+        seed: seed of a random order in which whole recordings are put into folds; None: the given
+            order.
 
     Raises:
         ValueError: there are too few segments.
@@ -151,6 +155,7 @@ def cross_validate(
             theta = minimise(
                 _without(stage, fold, parts), theta, bounds, problem.method
             ).point.theta
+        theta = _with_means(problem, theta, [group != fold for group in groups])
         results.append(
             tuple(
                 _errors(objective, case, theta, np.flatnonzero(group == fold))
@@ -160,6 +165,28 @@ def cross_validate(
         values.append(theta)
         progress(fold)
     return CrossValidation(tuple(results), np.array(values))
+
+
+def _with_means(
+    problem: "Problem", theta: Float[np.ndarray, " P"], fitted: list[np.ndarray]
+) -> Float[np.ndarray, " P"]:
+    """Return the parameters, with the mean of the other recordings for those that were left out.
+
+    Args:
+        problem: the problem.
+        theta: parameters fitted to some of the segments.
+        fitted: for each case, the mask of the fitted segments.
+    """
+    rows = [problem.objective.rows(case)[mask] for case, mask in enumerate(fitted)]
+    indices = np.unique(np.concatenate([row.reshape(-1) for row in rows]))
+    values = {problem.names[k]: float(theta[k]) for k in indices}
+    theta = theta.copy()
+    for case, parameters, index in zip(problem.cases, problem.sets, problem.index, strict=True):
+        for recording, row in zip(case.recordings, index, strict=True):
+            for k, scalar in zip(row, parameters.scalars, strict=True):
+                if scalar.per_sequence and k not in indices:
+                    theta[k] = value_of(values, scalar, recording.name)
+    return theta
 
 
 def _without(objective: Objective, fold: int, groups: list[np.ndarray]) -> Objective:

@@ -11,7 +11,7 @@ from jaxccp.identify.case import Case, subject_of
 from jaxccp.identify.checks.check import check_usable
 from jaxccp.identify.estimation.normal_equations import Evaluator, Plan
 from jaxccp.identify.parameters.joint_parameters import parameter_of
-from jaxccp.identify.parameters.parameter import ParameterSet
+from jaxccp.identify.parameters.parameter import ParameterSet, Scalar
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.identify.recordings.recording import KINDS, Recording
 
@@ -83,6 +83,11 @@ class Predictor:
         self.recordings = tuple(case.recordings)
         self.evaluator = Evaluator(plan, parameter_set, np.inf)
 
+    def selected(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return those of the values of a fit of several cases that belong to these parameters."""
+        scalars = self.evaluator.parameters.scalars
+        return {k: x for k, x in values.items() if any(_belongs(k, scalar) for scalar in scalars)}
+
     def evaluate(self, values: Mapping[str, float]) -> Evaluation:
         """Return the errors for some values.
 
@@ -90,11 +95,18 @@ class Predictor:
             values: values of parameters by name; values of single recordings as ``NAME of
                 RECORDING``. A recording without a value gets the mean of the others, a parameter
                 without a value keeps its initial one.
+
+        Raises:
+            ValueError: a name is that of no parameter.
         """
         scalars = self.evaluator.parameters.scalars
+        unknown = [name for name in values if name not in self.selected(values)]
+        if unknown:
+            known = ", ".join(scalar.name for scalar in scalars)
+            raise ValueError(f"there is no parameter {unknown[0]!r}; there are {known}")
         table = np.array(
             [
-                [_value(values, scalar, recording.name) for scalar in scalars]
+                [value_of(values, scalar, recording.name) for scalar in scalars]
                 for recording in self.recordings
             ]
         )
@@ -102,8 +114,20 @@ class Predictor:
         return evaluation(self.evaluator, rows)
 
 
-def _value(values: Mapping[str, float], scalar: Any, recording: str) -> float:
-    """Return the value of a parameter for one recording."""
+def _belongs(name: str, scalar: Scalar) -> bool:
+    """Tell whether a name is that of a parameter, or of its value for a recording."""
+    return name == scalar.name or (scalar.per_sequence and name.startswith(f"{scalar.name} of "))
+
+
+def value_of(values: Mapping[str, float], scalar: Scalar, recording: str) -> float:
+    """Return the value of a parameter for one recording: the given one, else the mean of those of
+    other recordings, else the initial one.
+
+    Args:
+        values: values by name.
+        scalar: the parameter.
+        recording: name of the recording.
+    """
     if not scalar.per_sequence:
         return values.get(scalar.name, scalar.initial)
     name = f"{scalar.name} of {recording}"
