@@ -78,6 +78,18 @@ class Layout(ByContent):
         )
 
     @cached_table
+    def mobility(self) -> np.ndarray:
+        """Masks of the frames whose position can change, and of those that can turn [nf+m 2]."""
+        moves = self.columns < len(self.free)
+        mobility = np.stack([moves[:, :3].any(axis=1), moves[:, 3:].any(axis=1)], axis=1)
+        if self.between is not None:
+            rows, weights = self.between
+            parts = self._numbers(rows).reshape(*rows.shape, 3) < len(self.free)
+            moved = (parts.any(axis=2) & (np.abs(weights) > 1e-12)).any(axis=1)
+            mobility[len(self.frames) :] = np.stack([moved, np.zeros_like(moved)], axis=1)
+        return mobility
+
+    @cached_table
     def element_columns(self) -> np.ndarray:
         """Index of the velocity of each component of each element's vector coordinates [e 3k]; nv
         for fixed components."""

@@ -53,6 +53,9 @@ class NodalFamily(Family):
         velocities = np.unique(self.layout.columns[frames])
         return velocities[velocities < len(self.layout.free)]
 
+    def mobility(self) -> np.ndarray:
+        return self.layout.mobility
+
     @jitted
     def start(self) -> FamilyState:
         free = self.layout.free
@@ -124,9 +127,6 @@ class NodalFamily(Family):
         return self._assembled(self._definite(q, h))
 
     def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        return self.tangent_root(q, h)
-
-    def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
         return self._rooted(q, h)[0]
 
     @property

@@ -142,6 +142,11 @@ class Family:
         all."""
         return np.arange(len(self.start().v) if len(frames) else 0)
 
+    def mobility(self) -> Bool[np.ndarray, "nf 2"]:
+        """Return whether the origin of each frame can move, and whether it can turn; the default is
+        all."""
+        return np.ones((self.frames, 2), bool)
+
     def start(self) -> FamilyState:
         """Return the coordinates and velocities at time 0."""
         raise NotImplementedError

@@ -119,10 +119,12 @@ class BodyBuilder(PairBuilder):
             )
         position, quaternion = map(np.asarray, family.poses(start))
         first = len(self._bodies)
-        for i, (at, orientation) in enumerate(zip(position, quaternion, strict=True)):
+        frames = zip(position, quaternion, family.mobility().tolist(), strict=True)
+        for i, (at, orientation, (moves, turns)) in enumerate(frames):
             frame = f"{label}.{i}"
             self._add(frame, False, 1.0, np.eye(3), at, orientation, ORIGIN, ORIGIN)
-            self._bodies[-1].family = len(self._families)
+            body = self._bodies[-1]
+            body.family, body.moves, body.turns = len(self._families), moves, turns
         self._families.append(family)
         return list(range(first, len(self._bodies)))
 

@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from jaxccp.model.material import Material
+from jaxccp.model.shapes import Sphere
 from jaxccp.names import index
 from jaxccp.scene.tables.body_tables import BodySpec
 from jaxccp.scene.tables.shape_tables import ShapeSpec
@@ -89,9 +92,18 @@ class PairBuilder:
         )
 
     def _movable_pair(self, i: int, j: int) -> bool:
-        """Tell whether two shapes are on different bodies of which at least one moves, and not on
-        one family."""
+        """Tell whether two shapes are on different bodies, not on one family, and at least one of
+        them moves."""
         first, second = self._shapes[i].body, self._shapes[j].body
-        a, b = self._bodies[first], self._bodies[second]
-        together = first == second or (a.family >= 0 and a.family == b.family)
-        return not together and (a.is_movable or b.is_movable)
+        family = self._bodies[first].family
+        together = first == second or (family >= 0 and family == self._bodies[second].family)
+        return not together and (self._moves(i) or self._moves(j))
+
+    def _moves(self, place: int) -> bool:
+        """Tell whether a shape moves as its body does; a sphere about the origin of a frame that
+        turns only does not."""
+        spec = self._shapes[place]
+        body = self._bodies[spec.body]
+        if body.family < 0 or body.moves:
+            return body.is_movable
+        return body.turns and not (isinstance(spec.shape, Sphere) and not np.any(spec.position))

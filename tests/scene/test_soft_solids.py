@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxccp import Box, ModelBuilder, Sphere, box_of_tetrahedra
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    ModelBuilder,
+    Plane,
+    Sphere,
+    Status,
+    box_of_tetrahedra,
+)
 
 MESH = box_of_tetrahedra((0.1, 0.1, 0.1), (2, 2, 2))
 NUMBERS: dict[str, Any] = {"young": 1e5, "poisson": 0.4, "density": 1e3}
@@ -71,6 +79,25 @@ def test_nodes_chosen_by_place_are_fixed():
     outer = np.flatnonzero(np.any(np.abs(points) > 0.05, axis=1))
     expected = np.where(floor[outer], 0.0, -1.0)
     np.testing.assert_array_equal(state.velocity[np.array(frames), 2], expected)
+
+
+def test_a_fixed_node_meets_nothing_that_is_fixed():
+    """A block with its lowest nodes fixed, on a floor, meets it with the others only, and all its
+    nodes meet a ball; a step has no contact that nothing can part."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    floor = MESH[0][:, 2] < -0.09
+    builder.add_soft_solid(*MESH, **NUMBERS, position=(0, 0, 0.1), fixed=floor, edges=True)
+    frames = 26 + 72
+    builder.add_solid(Sphere(0.1), 1.0, position=(0, 0, 1))
+    model, state = builder.build()
+    pairs = {group.kinds: len(group.first) for group in model.topology.pairs}
+    # 9 nodes and the 16 edges between them are fixed.
+    held = 9 + 16
+    assert pairs["plane", "sphere"] == frames - held + 1
+    assert pairs["sphere", "sphere"] == frames
+    _, report = EulerImplicitLinearized(2e-3).step(model, state)
+    assert report.solver.status == Status.CONVERGED
 
 
 def test_an_index_fixes_one_node():

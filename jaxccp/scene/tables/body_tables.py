@@ -34,10 +34,14 @@ class BodySpec:
     """Initial angular velocity, world axes [3] [rad/s]."""
     family: int = -1
     """Index of the family of which it is a frame; -1 for other bodies."""
+    moves: bool = True
+    """Whether its family lets its origin move."""
+    turns: bool = True
+    """Whether its family lets it turn."""
 
     @property
     def is_movable(self) -> bool:
-        """Tell whether it can move, as a rigid body or as a frame of a family."""
+        """Tell whether it is a rigid body that is not fixed, or a frame of a family."""
         return self.free or self.family >= 0
 
 
