@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from jaxccp import (
+    Capsule,
     EulerImplicitLinearized,
     Material,
     ModelBuilder,
@@ -212,3 +213,22 @@ def test_fifty_balls_rest_on_each_other():
 def test_other_ways_of_smooth_contact_are_refused():
     with pytest.raises(ValueError, match="smooth_contact must be"):
         EulerImplicitLinearized(H, smooth_contact=cast("SmoothStepping", "both"))
+
+
+def test_a_shape_on_a_pinned_node_is_pushed_out() -> None:
+    """A capsule on a pinned node of a cable, which can only turn, is pressed out of a smooth floor:
+    the node turns up, and nothing else moves at first."""
+    builder = ModelBuilder((0, 0, 0))
+    builder.add_shape(0, Plane(), material=surface("hertz"))
+    nodes = [(0, 0, 0.1), (0.3, 0, 0.1), (0.6, 0, 0.1)]
+    first, *_ = builder.add_cable(nodes, 0.01, 1e6, 1e3, pinned=0)
+    along = (np.sqrt(0.5), 0, np.sqrt(0.5), 0)
+    builder.add_shape(
+        first, Capsule(0.1005, 0.05), (0.05, 0, 0), quaternion=along, material=surface("hertz")
+    )
+    model, state = builder.build()
+    assert model.smooth is not None and np.isinf(model.smooth.frame_mass[first])
+    after, _ = EulerImplicitLinearized(1e-4).step(model, state)
+    assert np.isfinite(after.families[0].v).all()
+    assert after.angular_velocity[first, 1] < -1e-3
+    np.testing.assert_allclose(after.velocity[first], 0.0, atol=1e-12)

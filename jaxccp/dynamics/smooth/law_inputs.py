@@ -44,7 +44,7 @@ def law_inputs(
     coefficients = table.coefficients
     return SmoothContacts(
         overlap=jnp.where(live, -contacts.gap, 1.0),
-        mass=1 / jnp.where(live, mobility, 1.0),
+        mass=1 / jnp.where(live & (mobility > 0), mobility, 1.0),
         radius=effective,
         restitution=jnp.where(live, contacts.restitution, 1.0),
         approach=approach,
