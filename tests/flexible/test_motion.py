@@ -13,13 +13,18 @@ from jaxccp import (
     EulerImplicitLinearized,
     Material,
     ModelBuilder,
+    Plane,
+    Sensor,
+    Site,
     Sphere,
     Spherical,
     Stop,
+    attach_sensors,
     rollout,
 )
 from jaxccp.flexible import NodalFamily
 from jaxccp.flexible.ancf import CableElements, rope
+from jaxccp.model.family import FamilyState
 
 STEPPER = EulerImplicitLinearized(1e-4)
 
@@ -197,3 +202,31 @@ def test_youngs_modulus_is_found_from_a_motion(motion):
     for _ in range(8):
         guess = improved(guess)
     np.testing.assert_allclose(jnp.exp(guess), truth[0], rtol=1e-8)
+
+
+def test_frames_follow_families_that_are_replaced():
+    """A cable that is given a place and a velocity by its coordinates alone has them for sensors
+    and contacts of the first step: lowered to a floor, it is stopped there."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.add_shape(0, Plane(), material=Material(friction=0.0))
+    frames = builder.add_cable([(0, 0, 1), (0.1, 0, 1)], 0.01, 1e6, 1e3)
+    for frame in frames:
+        builder.add_shape(frame, Sphere(0.01), material=Material(friction=0.0))
+    model, state = builder.build()
+    low = jnp.zeros((4, 3)).at[::2].set(jnp.array([0.0, 0.0, -0.99]))
+    speed = jnp.zeros((4, 3)).at[::2].set(jnp.array([1.0, 2.0, -3.0]))
+    falling = FamilyState(state.families[0].q + low.reshape(-1), speed.reshape(-1))
+    state = replace(state, families=(falling,))
+    sensors = attach_sensors(
+        model,
+        {
+            "speed": Sensor("velocimeter", Site(frames[1])),
+            "place": Sensor("framepos", Site(frames[1])),
+        },
+    )
+    actual = sensors.values(model, state)
+    np.testing.assert_allclose(actual["speed"], [1, 2, -3], atol=1e-12)
+    np.testing.assert_allclose(actual["place"], [0.1, 0, 0.01], atol=1e-12)
+    after, report = EulerImplicitLinearized(1e-3).step(model, state)
+    assert report.contacts == 2
+    np.testing.assert_allclose(after.position[1:, 2], 0.01, atol=1e-9)
