@@ -150,6 +150,12 @@ class Finder:
         bodies = (*self.sites.bodies, *(int(frame.body) for frame in self.frames))
         counted = np.arange(len(self.topology.bodies)) == bodies[frame_]
         if kind == "subtree":
+            if self.topology.family_frames[bodies[frame_]]:
+                raise ValueError(
+                    f"{label}: a {sensor.kind} sensor carries a rigid body, not "
+                    f"{self.topology.bodies[bodies[frame_]]!r}, a frame of a flexible body: read "
+                    "the reaction of a joint there by jointforce, or contacts by contactforce"
+                )
             counted = self._subtree(bodies[frame_]) if bodies[frame_] != WORLD else counted
         return SensorScope(counted[self.topology.shape_body], counted & self.topology.free)
 
@@ -184,7 +190,8 @@ class Finder:
         return int(balls[0])
 
     def _group(self, label: str, about: About) -> int:
-        """Return the index of a new group of bodies: those of a subtree that are not fixed."""
+        """Return the index of a new group of bodies: the rigid ones of a subtree that are not
+        fixed."""
         if isinstance(about, Site):
             raise ValueError(f"{label}: is about bodies; give the name of one or a sequence")
         if isinstance(about, str):
@@ -192,6 +199,12 @@ class Finder:
         else:
             group = np.zeros(len(self.topology.bodies), bool)
             group[[index(label, "body", self.topology.bodies, body) for body in about]] = True
+        flexible = np.flatnonzero(group & self.topology.family_frames)
+        if len(flexible):
+            raise ValueError(
+                f"{label}: the mass of flexible bodies, such as that of the frame "
+                f"{self.topology.bodies[flexible[0]]!r}, is not counted: name rigid bodies only"
+            )
         group &= self.topology.free
         if not group.any():
             raise ValueError(f"{label}: nothing moves in its subtree; name other bodies")
