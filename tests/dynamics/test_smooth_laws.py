@@ -69,6 +69,19 @@ def test_flores_rebounds_as_its_equation_has_it(e: float) -> None:
     np.testing.assert_allclose(end.velocity[1:, 2], exact * np.array([0.5, 3.0]), rtol=2e-4)
 
 
+def test_flores_has_no_dashpot_for_surfaces_that_met_at_rest() -> None:
+    """A ball that overlaps a floor at rest is pressed by Hertz's force, even if any speed counts as
+    an approach."""
+    builder = ModelBuilder((0, 0, 0), min_bounce_speed=0.0, smooth_laws=SmoothLaws("flores"))
+    builder.add_shape(0, Plane(), material=HARD)
+    overlap = 1e-4
+    builder.add_solid(Sphere(0.1), 0.5, surface(e=0.5), position=(0, 0, 0.1 - overlap))
+    model, state = builder.build()
+    result = smooth_forces(model, state, smooth_contacts(model, state), None, 0.0)
+    force = 4 / 3 * plane_modulus() * 0.1**0.5 * overlap**1.5
+    np.testing.assert_allclose(result.wrenches[:, 2], [-force, force], rtol=1e-9)
+
+
 ADHESION = {"constant": (1.3, 1.3), "dmt": (5.0, 2 * pi * 5.0 * 0.05), "perko": (40.0, 2.88)}
 """Strengths, and forces on a ball of 50 mm: itself; 2 π w R; 3.6e-2 S² R."""
 

@@ -1,5 +1,6 @@
 """Hertz's spring with a dashpot proportional to its force."""
 
+from jaxccp.math import safe
 from jaxccp.model.smooth.hertz import hertz_coefficients
 from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContacts
 
@@ -9,10 +10,11 @@ def _coefficients(contacts: SmoothContacts) -> Coefficients:
     met at the speed δ̇₀.
 
     The force vanishes when the overlap does (Flores, Machado, Silva & Martins, Multibody Syst. Dyn.
-    25, 2011).
+    25, 2011). Surfaces that met at the speed 0 have no dashpot.
     """
     elastic = hertz_coefficients(contacts, contacts.radius)
-    hysteresis = 8 * (1 - contacts.restitution) / (5 * contacts.restitution * contacts.approach)
+    loss, speed = 1 - contacts.restitution, contacts.restitution * contacts.approach
+    hysteresis = safe.divide(8 * loss, 5 * speed)
     damping = hysteresis * elastic.normal_stiffness * contacts.overlap
     return elastic._replace(normal_damping=damping)
 
