@@ -132,6 +132,8 @@ def solid(
     position = finite_vector(f"{what}: position [m]", pose[0], 3)
     orientation = unit_quaternion(f"{what}: quaternion", pose[1])
     nx, ny = (*numbers, 1)[:2]
+    # A new object each time: what the function reads, such as a global number, may have changed.
+    own_curve = None if curve is None else partial(curve)
     family, volumes = _compute_solid(
         (young, poisson, density, damping),
         sides,
@@ -140,7 +142,7 @@ def solid(
         counts=(nx, ny, 1),
         clamped=clamped,
         pinned=pinned,
-        curve=curve,
+        curve=own_curve,
     )
     _check_volumes(what, np.asarray(volumes))
     return with_points_on_shell(family, (nx, ny), between) if between else family
