@@ -71,8 +71,9 @@ class JointBuilder(PairBuilder):
 
         Raises:
             TypeError: the joint is something else, such as an axis or a class.
-            ValueError: a body does not exist or neither can move, a name is taken, or a number is
-                not physical.
+            ValueError: a body does not exist or neither can move, a name is taken, a number is not
+                physical, or the joint holds the orientation of a body against a frame of a flexible
+                body that keeps its own.
         """
         label = name or f"joint{len(self._joints)}"
         what = f"joint {label!r}"
@@ -85,6 +86,7 @@ class JointBuilder(PairBuilder):
         if not (self._bodies[first].is_movable or self._bodies[second].is_movable):
             raise ValueError(f"{what}: neither body can move; one of them must be free")
         check(what, joint)
+        self._check_orientations(what, joint, first, second)
         count = freedoms(joint)
         axes = (axes,) if isinstance(axes, str) else axes
         if axes and len(axes) != count:
@@ -118,6 +120,20 @@ class JointBuilder(PairBuilder):
         if not collide:
             self.exclude(first, second)
         return len(self._joints) - 1
+
+    def _check_orientations(self, what: str, joint: Joint, first: int, second: int) -> None:
+        """Raise ``ValueError`` for a joint by which a frame that moves but never turns would hold
+        the orientation of the other body against the world."""
+        turned = sum({"ball": 3, "hinge": 1}.get(axis.motion, 0) for axis in joint.axes)
+        for place, other in ((first, second), (second, first)):
+            frame, body = self._bodies[place], self._bodies[other]
+            keeps = frame.family >= 0 and frame.moves and not frame.turns
+            if keeps and turned < 3 and body.is_movable and body.turns:
+                raise ValueError(
+                    f"{what}: would hold the orientation of {body.name!r} against the world, since "
+                    f"the frame {frame.name!r} of a flexible body does not turn: join them by "
+                    "Spherical() at three frames"
+                )
 
     def add_tendon(self, tendon: Coupling | TendonPath, name: str | None = None) -> int:
         """Add a tendon that couples axes of joints or points of bodies, and return its index.

@@ -7,8 +7,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import EulerImplicitLinearized, ModelBuilder, rollout
+from jaxccp import (
+    EulerImplicitLinearized,
+    Fixed,
+    ModelBuilder,
+    Prismatic,
+    Revolute,
+    Spherical,
+    box_of_tetrahedra,
+    rollout,
+)
 from jaxccp.flexible import NodalFamily
+from jaxccp.flexible.loads import with_load, with_point_load, with_surface_load
+from jaxccp.model.joints.joint import Joint
 
 CABLE: dict[str, Any] = {
     "nodes": [(0, 0, 0), (0.1, 0, 0), (0.2, 0, 0)],
@@ -166,3 +177,58 @@ def test_one_name_holds_one_edge():
     at = np.asarray(made.position)[made.layout.frames]
     assert fixed_nodes(builder) == {*np.flatnonzero(at[:, 1] == 0).tolist()}
     assert len(fixed_nodes(builder)) == 3
+
+
+def test_a_curve_is_evaluated_for_every_body():
+    """A curve that reads a number has its present value, not that of the first body."""
+    radius = [0.5]
+
+    def bend(point):
+        angle = point[0] / radius[0]
+        along, up = jnp.sin(angle), 1 - jnp.cos(angle)
+        return jnp.stack([along, 0.0, up]) * radius[0] + jnp.array([0.0, 1.0, 1.0]) * point
+
+    heights = []
+    for radius[0] in (0.5, 1.0):
+        builder = ModelBuilder()
+        nodes = builder.add_beam((0.3, 0.01, 0.01), 2, **SOLID, curve=bend)
+        heights.append(builder.build()[1].position[nodes[-1], 2])
+    np.testing.assert_allclose(heights, [r * (1 - np.cos(0.3 / r)) for r in (0.5, 1.0)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("joint", [Fixed(), Revolute((0, 0, 1)), Prismatic((0, 0, 1))])
+def test_a_frame_that_does_not_turn_holds_no_orientation(joint: Joint):
+    """A joint at a node of a solid or between nodes of a cable would hold a body's orientation
+    against the world; what cannot turn may be guided, and nodes of cables turn."""
+    builder = ModelBuilder()
+    points, tetrahedra = box_of_tetrahedra((0.05, 0.05, 0.05), (1, 1, 1))
+    nodes = builder.add_soft_solid(points, tetrahedra, **SOLID, fixed=0, name="solid")
+    cable = builder.add_cable(**CABLE, between=1, name="cable")
+    body = builder.add_body(1.0, (0.1, 0.1, 0.1), points[-1], name="body")
+    for frame, name in ((nodes[-1], "solid.7"), (cable[-1], "cable.4")):
+        with pytest.raises(ValueError, match=f"'body' against the world.*'{name}'.*Spherical"):
+            builder.add_joint(joint, frame, body)
+        with pytest.raises(ValueError, match="'body' against the world"):
+            builder.add_joint(joint, body, frame)
+        builder.add_joint(joint, 0, frame)
+        builder.add_joint(Spherical(), frame, body)
+    builder.add_joint(joint, cable[0], body)
+    builder.add_joint(joint, nodes[0], body)
+
+
+def test_loads_are_vectors_on_points_of_elements():
+    """Numbers without a direction, and points outside of an element, are refused."""
+    builder = ModelBuilder()
+    builder.add_beam((0.3, 0.01, 0.01), 1, **SOLID)
+    beam = family(builder)
+    elements = np.array([0])
+    with pytest.raises(ValueError, match=r"traction \[N/m²\] must have shape \(3,\)"):
+        with_surface_load(beam, elements, 2, 1, jnp.asarray(-5.0))
+    with pytest.raises(ValueError, match=r"force \[N\] must have shape \(3,\)"):
+        with_point_load(beam, 0, (1, 0, 0), jnp.asarray(-5.0))
+    with pytest.raises(ValueError, match=r"force \[N\] must be finite"):
+        with_point_load(beam, 0, (1, 0, 0), jnp.array([0, 0, np.nan]))
+    with pytest.raises(ValueError, match="place must be 3 numbers from −1 to 1"):
+        with_point_load(beam, 0, (0.3, 0, 2), jnp.ones(3))
+    with pytest.raises(ValueError, match=r"with_load: force must have shape \(..., 3\)"):
+        with_load(beam, elements, jnp.asarray(1.0))
