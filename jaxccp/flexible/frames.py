@@ -82,7 +82,9 @@ def orientations(
 
     The orientation of a frame with a single gradient is the product of two smallest rotations: from
     the frame's axis to the direction that the gradient has in ``reference``, and from there to its
-    present direction.
+    present direction. Where the gradient leaves a plane, this orientation spins about it, which
+    :func:`node_map` does not count: a node does not resist turning about its only gradient, so a
+    torque about this must not bend the body.
 
     Args:
         layout: the layout of the body.
@@ -113,7 +115,8 @@ def _gradient_orientations(
 
 
 def node_map(layout: Layout, x: Float[Array, "n 3"], frames: np.ndarray, bodies: int) -> NodeMap:
-    """Return the Jacobian of the frames.
+    """Return the Jacobian of the frames; those with a single gradient have no angular velocity
+    about it.
 
     Args:
         layout: the layout of the body.
