@@ -1,4 +1,4 @@
-"""Checks of actions: shape, NaN and range."""
+"""Checks of actions: shape, range, and entries that are not finite."""
 
 from collections.abc import Sequence
 
@@ -29,8 +29,8 @@ def as_action(
 def admissible(
     spec: Spec, action: Float[Floats, " na"], names: Sequence[str] = ()
 ) -> tuple[Float[Array, " na"], dict[str, Int[Array, ""]]]:
-    """Return the action with NaN replaced by 0 and clipped to its range, and the number of entries
-    changed by each.
+    """Return the action with NaN, and infinity where there is no limit to clip it to, replaced by 0
+    and clipped to its range, and the number of entries changed by each.
 
     Args:
         spec: shape and range.
@@ -41,7 +41,7 @@ def admissible(
         ValueError: the action has another shape; this is found when the program is traced.
     """
     action = as_action(spec, action, names)
-    unknown = jnp.isnan(action)
+    unknown = ~jnp.isfinite(jnp.clip(action, spec.low, spec.high))
     finite = jnp.where(unknown, 0.0, action)
     clipped = jnp.clip(finite, spec.low, spec.high)
     return clipped, {

@@ -24,8 +24,8 @@ from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
 COUNTS = ("status", "unsolved", "overflow", "non_finite", "action_nan", "action_clipped")
 """Metrics of every environment, int32: the worst status of a solve (:class:`jaxccp.ccp.Status`);
 the number of steps whose solve did not converge; the number of steps with more contacts than the
-capacity; 1 if the motion was not finite; the numbers of entries of the action that were NaN, and
-that were out of range."""
+capacity; 1 if the motion or the reward was not finite; the numbers of entries of the action that
+were NaN or infinite without a range, and that were out of range."""
 
 
 @jax.tree_util.register_dataclass
@@ -34,7 +34,8 @@ class Environment:
     """A task on a model, without a time limit and without resets.
 
     Its results are finite for any action. If a motion is not finite, the state before the step is
-    kept, the episode is terminated, and ``metrics["non_finite"]`` is 1.
+    kept; if a reward is not, it is 0. Either terminates the episode, and ``metrics["non_finite"]``
+    is 1.
     """
 
     model: Model
@@ -95,6 +96,9 @@ class Environment:
         before = self.moment(state.physics.state, info["wrenches"], info["action"], goal)
         after = self.moment(physics.state, wrenches, admitted, goal)
         rewards = task.rewards(before, after)
+        counted = jnp.isfinite(sum(rewards[1:], rewards[0]))
+        rewards = [jnp.where(counted, term, 0) for term in rewards]
+        sound &= counted
         obs = task.observe(after)
         metrics = dict(zip(task.terms, rewards, strict=True)) | {
             "status": status,

@@ -108,6 +108,30 @@ def test_torques_turn_a_batch_as_newton_has_it() -> None:
     np.testing.assert_allclose(state.reward, expected / 4, rtol=1e-5)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheapSpin(Spin):
+    """Turn a pendulum, at a cost."""
+
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        return (moment.qvel[0] - before.qvel[0] - jnp.sum(moment.action**2),)
+
+
+def test_no_action_of_a_motor_without_a_range_has_an_infinite_reward() -> None:
+    """Nothing bounds infinity there, so it counts as unknown and 0 stands in for it. The square of
+    1e30 exceeds single precision."""
+    with jax.enable_x64(False):
+        env = environment(XML.replace('ctrlrange="-2 2" ctrllimited="true"', ""), CheapSpin())
+        state = jax.jit(jax.vmap(env.reset))(jax.random.split(jax.random.key(0), 5))
+        actions = jnp.array([[1.0], [jnp.inf], [-jnp.inf], [jnp.nan], [1e30]])
+        after = jax.jit(jax.vmap(env.step))(state, actions)
+    assert after.metrics["action_nan"].tolist() == [0, 1, 1, 1, 0]
+    assert after.metrics["non_finite"].tolist() == [0, 0, 0, 0, 1]
+    assert after.terminated.tolist() == [False] * 4 + [True]
+    assert not after.metrics["action_clipped"].any()
+    np.testing.assert_allclose(after.reward, [0.005 / INERTIA - 1, 0, 0, 0, 0], rtol=1e-4)
+    assert all(jnp.isfinite(leaf).all() for leaf in (after.obs, *after.metrics.values()))
+
+
 def test_a_source_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="cartpol: is no file"):
         environment("cartpol", Spin())
