@@ -74,7 +74,7 @@ class Contacts:
     """Second derivative of the normal at constant velocities of the bodies [1/s²]; zero there
     too."""
 
-    def slide(self, time: Float[Array, " c"]) -> Float[Array, "c 3"]:
+    def mean_point_velocity(self, time: Float[Array, " c"]) -> Float[Array, "c 3"]:
         """Return the mean velocity of ``position`` over the next ``time`` seconds [m/s].
 
         Args:

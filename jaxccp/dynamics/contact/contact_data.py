@@ -114,7 +114,7 @@ def contact_data(
     force = jnp.where(contacts.live[:, None], impulses / h, 0.0)
     torque = force[:, 3:] if force.shape[1] > 3 else jnp.zeros_like(force)
     time = h * action.delay
-    point = contacts.position + time[:, None] * contacts.slide(time)
+    point = contacts.position + time[:, None] * contacts.mean_point_velocity(time)
     return ContactData(
         live=contacts.live,
         bodies=contacts.bodies,

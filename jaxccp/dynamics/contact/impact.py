@@ -132,7 +132,9 @@ def action_at_impact(
     """
     start = action_at_start(state, contacts)
     time = (h * delay)[:, None]
-    lever_rate = contacts.slide(h * delay)[:, None] - free_velocity[contacts.bodies, :3]
+    lever_rate = (
+        contacts.mean_point_velocity(h * delay)[:, None] - free_velocity[contacts.bodies, :3]
+    )
     normal = contacts.frame[:, 0]
     rotated = normal + time * (contacts.normal_rate + 0.5 * time * contacts.normal_acceleration)
     normal = safe.normalize(rotated, jnp.eye(3, dtype=normal.dtype)[0])
