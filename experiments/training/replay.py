@@ -21,7 +21,7 @@ from jaxccp.viz.browser import html
 from jaxccp.viz.film import write_film
 from jaxccp.viz.replay import replay
 
-RATE = 15
+RATE = 20
 """Number of pictures of a film per second."""
 
 

@@ -22,6 +22,9 @@ from jaxccp.viz.scene import Camera, draw_planes, draw_solids
 from jaxccp.viz.skin import body_colours
 
 FILMS = (".gif", ".mp4")
+GIF_RATES = (50, 25, 20, 10, 5, 4, 2, 1)
+"""Frames per second of a ``.gif`` [1/s]: a frame lasts whole hundredths of a second there, and
+browsers slow down frames of a single one."""
 DPI = 100
 VIEW = Camera(-60.0, 20.0)
 Frame = UInt8[np.ndarray, "height width 3"]
@@ -140,16 +143,24 @@ def write_film(
         file: the file to write; it appears when it is complete, in a folder that is made.
         stage: the view.
         poses: positions [m] and orientations of all bodies at each instant.
-        rate: frames per second [1/s].
+        rate: frames per second [1/s]; for ``.gif`` one of :data:`GIF_RATES`.
 
     Raises:
-        ValueError: the name has another suffix, or the program ffmpeg is missing.
+        ValueError: the name has another suffix, the program ffmpeg is missing, or the format does
+            not have the rate.
         InputError: the folder cannot be made or written to.
     """
     check_film(file)
+    gif = file.suffix.lower() == ".gif"
+    if gif and rate not in GIF_RATES:
+        nearest = min(GIF_RATES, key=lambda other: abs(other - rate))
+        raise ValueError(
+            f"{file}: frames of a .gif last whole hundredths of a second, two or more: give "
+            f"rate={nearest} instead of {rate}, or write an .mp4"
+        )
     figure = Figure(figsize=(stage.width / DPI, stage.height / DPI), dpi=DPI)
     FigureCanvasAgg(figure)
-    writer = (PillowWriter if file.suffix.lower() == ".gif" else FFMpegWriter)(fps=rate)
+    writer = (PillowWriter if gif else FFMpegWriter)(fps=rate)
 
     def write(out: IO[bytes]) -> None:
         # ffmpeg takes the name of a file, and from its suffix what to make.

@@ -109,6 +109,13 @@ def test_a_gif_plays_the_motion(tmp_path: Path) -> None:
     assert columns[0] < columns[1] - 10 < columns[2] - 20
 
 
+def test_rates_that_a_gif_does_not_have_are_refused(tmp_path: Path) -> None:
+    model, _ = ball(0.0, 0.0, 0.0)
+    for rate, other in ((3, 4), (15, 20), (30, 25), (60, 50), (100, 50), (125, 50)):
+        with pytest.raises(ValueError, match=rf"give rate={other} instead of {rate}, or write"):
+            write_film(tmp_path / "a.gif", Stage(model, np.zeros(3), 0.5), [], rate)
+
+
 def test_a_film_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     model, state = ball(0.0, 0.0, 0.0)
     stage, file = Stage(model, np.zeros(3), 0.5), tmp_path / "new" / "ball.gif"
