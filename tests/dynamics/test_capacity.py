@@ -10,7 +10,13 @@ import pytest
 
 from jaxccp.ccp import Stop
 from jaxccp.collision.detect import slots
-from jaxccp.dynamics import EulerImplicitLinearized, fit_capacity, rollout, with_capacity
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    fit_capacity,
+    rollout,
+    rollout_batch,
+    with_capacity,
+)
 from jaxccp.dynamics.rollouts.capacity import MIN_CAPACITY
 from jaxccp.model import Box, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
@@ -75,6 +81,17 @@ def test_traced_runs_keep_room_for_all() -> None:
     model, state = pile(0.0)
     path = jax.jit(lambda s: rollout(model, s, STEPPER, 3)[1])(state)
     assert path.report.contacts.max() == 12 and not path.report.overflow.any()
+
+
+def test_a_program_may_have_the_model_and_the_state_as_constants() -> None:
+    """Nothing can be repeated in a program, so it has room for all contacts."""
+    model, state = pile(0.0, "of a program of its own")
+    states = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), state)
+    run = jax.jit(lambda: rollout(model, state, STEPPER, 10)[0])
+    many = jax.jit(lambda: rollout_batch(model, states, STEPPER, 10)[0])
+    expected, _ = rollout(model, state, STEPPER, 10)
+    np.testing.assert_allclose(run().position, expected.position, atol=1e-9)
+    np.testing.assert_allclose(many().position, [expected.position] * 2, atol=1e-9)
 
 
 def test_no_room_is_refused() -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from jaxccp.dynamics.inputs import Inputs, checked_inputs
@@ -81,7 +82,8 @@ def rollout_batch(
         ]
         return _run(*parts, stepper, steps, size, every, memory)
 
-    if trees.is_traced((batched, shared)):
+    # Under jit what is made here is traced, even where all arguments are constants.
+    if trees.is_traced((batched, shared, jnp.zeros(()))):
         result = run(model)[0]
     else:  # the first model of several shows where to begin; all must then have enough room
         batched, shared = put_on_devices(batched, shared, size)

@@ -103,7 +103,8 @@ def rollout(
         report = result[1].report
         return result, capacity_needed(report.contacts, report.candidates, report.smooth_contacts)
 
-    if trees.is_traced((model, state, inputs)):
+    # Under jit what is made here is traced, even where all arguments are constants.
+    if trees.is_traced((model, state, inputs, jnp.zeros(()))):
         final, trajectory = run(model)[0]
     else:
         (final, trajectory), model = run_with_capacity(model, first, run)
