@@ -52,6 +52,8 @@ def test_wrong_batches() -> None:
     states, forces = thrown(state, 4), jnp.zeros((3, STEPS, 3, 6))
     with pytest.raises(ValueError, match="nothing has a batch axis"):
         rollout_batch(model, state, STEPPER, STEPS, forces[0])
+    with pytest.raises(ValueError, match=r"axis: .* all arrays of the state \(jax.vmap"):
+        rollout_batch(model, replace(state, velocity=states.velocity), STEPPER, STEPS)
     with pytest.raises(ValueError, match=r"one length .*'state': \[4\], 'forces': \[3\]"):
         rollout_batch(model, states, STEPPER, STEPS, forces)
     with pytest.raises(ValueError, match=r"one length .*'state': \[0\]"):

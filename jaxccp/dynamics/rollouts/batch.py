@@ -38,17 +38,18 @@ def rollout_batch(
     """Run :func:`jaxccp.rollout` for a batch on all of JAX's devices, the batch being the first
     axis.
 
-    Arrays with one axis more than a rollout takes differ between the copies; all others are shared.
-    Each device runs its part of the batch. A CPU device (:func:`jaxccp.use_all_cores` makes one for
-    each core) runs it in chunks that fit its caches. Under ``vmap``, in contrast, all copies run at
-    once on one device, and each step takes as long as that of the slowest copy.
+    The copies differ in the state, if all of its arrays have a batch axis, in forces or controls
+    that have one, and in what ``model_axes`` names; they share all else. Each device runs its part
+    of the batch. A CPU device (:func:`jaxccp.use_all_cores` makes one for each core) runs it in
+    chunks that fit its caches. Under ``vmap``, in contrast, all copies run at once on one device,
+    and each step takes as long as that of the slowest copy.
 
     It works under ``jit`` and ``grad``, and finds the capacity for contacts as
     :func:`jaxccp.rollout` does.
 
     Args:
         model: the model.
-        state: the initial states, or the carries of an earlier call.
+        state: the initial states, one state for all copies, or the carries of an earlier call.
         stepper: the stepper (:mod:`jaxccp.dynamics.steppers`).
         steps: number of steps, a multiple of ``every``.
         forces: applied force [N] and torque [N m] of each step and body, world axes.
@@ -149,8 +150,9 @@ def _size(batched: _Arguments) -> int:
     sizes = {name: lengths for name, lengths in sizes.items() if lengths}
     if not sizes:
         raise ValueError(
-            "nothing has a batch axis: give the state, forces or controls one, or name those of "
-            "the model by model_axes; for a single run there is jaxccp.rollout"
+            "nothing has a batch axis: give one to forces, controls or all arrays of the state "
+            "(jax.vmap(lambda v: dataclasses.replace(state, velocity=v))(velocities)), or name "
+            "those of the model by model_axes; for a single run there is jaxccp.rollout"
         )
     all_lengths = {size for lengths in sizes.values() for size in lengths}
     if len(all_lengths) > 1 or 0 in all_lengths:
