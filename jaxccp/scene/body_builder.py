@@ -165,8 +165,8 @@ class BodyBuilder(PairBuilder):
         Args:
             body: body by index or name.
             shape: shape in a frame of its own.
-            position: origin of the shape's frame in the body's frame [m].
-            quaternion: orientation of the shape's frame in the body's frame, (w, x, y, z).
+            position: origin of the shape's frame, from the body's centre of mass, in body axes [m].
+            quaternion: orientation of the shape's frame in body axes, (w, x, y, z).
             material: material of the surface; None: the default material.
             group: bits of the groups that the shape belongs to.
             mask: bits of the groups that it may touch.
