@@ -1,4 +1,7 @@
-"""Applied forces on the bodies, and the wrenches of forces along coordinates."""
+"""Applied forces on the bodies, summed; a new kind is a function and a line in FORCES. Forces along
+coordinates are those of :func:`coordinate_wrenches`."""
+
+from functools import reduce
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,11 +16,50 @@ from jaxccp.model.state import State
 from jaxccp.model.tendons.functions import force_and_slopes
 
 
+def gravity(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"]:
+    """Return gravity's wrench on each body [N, N m].
+
+    Args:
+        model: the model, with masses and gravity.
+        state: unused.
+        step: unused.
+    """
+    acceleration = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
+    mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
+    return mass[:, None] * acceleration
+
+
+def fluid(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"] | None:
+    """Return the fluid's wrench on each body [N, N m], or None without a fluid.
+
+    Args:
+        model: the model, with its fluid.
+        state: poses and velocities.
+        step: unused.
+    """
+    return None if model.fluid is None else drag(model.fluid, state)
+
+
+def actuation(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"] | None:
+    """Return the wrench of motors without feedback and of force laws on each body, or None.
+
+    Args:
+        model: the model.
+        state: unused.
+        step: motion along the joints; None leaves these forces out.
+    """
+    has_actuation = model.topology.linkage.actuators or model.tendons.has_force_laws
+    return applied_wrenches(step) if step is not None and has_actuation else None
+
+
+FORCES = (gravity, fluid, actuation)
+"""The kinds of force. Each returns forces [N] and torques [N m] on the bodies (world), or None."""
+
+
 def total_force(
     model: Model, state: State, step: Step | None, force: Float[Array, "nb 6"] | None
 ) -> Float[Array, "nb 6"]:
-    """Return the sum of gravity, drag, motors without feedback, force laws and an applied force on
-    each body [N, N m], world axes.
+    """Return the sum of all FORCES and of an applied force on each body [N, N m], world axes.
 
     Args:
         model: the model.
@@ -28,15 +70,8 @@ def total_force(
     Returns:
         The sum; zero for bodies that cannot move.
     """
-    acceleration = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
-    mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
-    total = mass[:, None] * acceleration
-    if model.fluid is not None:
-        total = total + drag(model.fluid, state)
-    if step is not None and (model.topology.linkage.actuators or model.tendons.has_force_laws):
-        total = total + applied_wrenches(step)
-    if force is not None:
-        total = total + force
+    parts = [*(force_(model, state, step) for force_ in FORCES), force]
+    total = reduce(jnp.add, (part for part in parts if part is not None))
     return jnp.where(jnp.asarray(model.topology.movable)[:, None], total, 0.0)
 
 
