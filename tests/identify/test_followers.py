@@ -8,7 +8,7 @@ import pytest
 import jaxccp
 from jaxccp.identify import Simulate, recording
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.recordings.starts import Guess
+from jaxccp.identify.recordings.starts import MeasuredMotion
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -44,14 +44,14 @@ def test_unrecorded_followers_start_where_their_couplings_put_them() -> None:
     a, rate = 0.6 * np.sin(3 * time), 1.8 * np.cos(3 * time)
     log = log_of(time, a, 0 * time)
     subject = subject_of(jaxccp.load(GRIPPER), [log])
-    guess = Guess(subject, log, np.inf, (np.zeros(3), np.zeros(3)))
+    motion = MeasuredMotion(subject, log, np.inf, (np.zeros(3), np.zeros(3)))
     second_rate = (1 + 0.6 * (a - 0.2)) * rate
     inside = slice(5, -5)  # slopes at the ends are one-sided
     expected = np.stack([a, follower(a), -0.5 * (follower(a) + 0.3)], axis=1)
-    np.testing.assert_allclose(guess.qpos, expected, atol=1e-6)
+    np.testing.assert_allclose(motion.qpos, expected, atol=1e-6)
     rates = np.stack([rate, second_rate, -0.5 * second_rate], axis=1)
-    np.testing.assert_allclose(guess.qvel[inside], rates[inside], atol=1e-3)
-    assert guess.known.all()
+    np.testing.assert_allclose(motion.qvel[inside], rates[inside], atol=1e-3)
+    assert motion.known.all()
 
 
 def test_simulations_of_a_gripper_start_with_its_other_finger() -> None:

@@ -19,7 +19,7 @@ from jaxccp.identify.parameters.paths import resolve
 from jaxccp.identify.recordings.filters import filled_poses
 from jaxccp.identify.recordings.recording import Channel, Recording
 from jaxccp.identify.recordings.segments import noise_of
-from jaxccp.identify.recordings.starts import Guess, start_deviation
+from jaxccp.identify.recordings.starts import MeasuredMotion, start_deviation
 from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.uncertainty.intervals import direction_text
 from jaxccp.model.coordinate import Coordinate
@@ -93,8 +93,8 @@ def test_a_wrench_acts_beside_controls(arm):
     positions = list(log.of_kind("position"))
     for channels in (positions + rates, rates + positions):
         one = Recording("log", time, tuple(channels))
-        guess = Guess(subject_of(arm, [one]), one, np.inf, (np.zeros(2), np.zeros(2)))
-        np.testing.assert_allclose(guess.qvel, 9.0)
+        motion = MeasuredMotion(subject_of(arm, [one]), one, np.inf, (np.zeros(2), np.zeros(2)))
+        np.testing.assert_allclose(motion.qvel, 9.0)
 
 
 def test_samples_that_are_missing_leave_a_start_open(arm):
@@ -109,10 +109,10 @@ def test_samples_that_are_missing_leave_a_start_open(arm):
     thin[1::2] = np.nan
     assert noise_of(Channel("position", "a", thin[:, None])) == pytest.approx(1e-3, rel=0.2)
     subject, rest = subject_of(arm, [log]), (np.array([0.3, 0.4]), np.zeros(2))
-    guess = Guess(subject, log, np.inf, rest)
-    np.testing.assert_allclose(guess.qpos, np.stack([2.0 * time, 0 * time + 0.4], axis=1))
-    assert guess.known.tolist() == [True, False]
-    deviation = start_deviation(subject, log, guess, 0.1)
+    motion = MeasuredMotion(subject, log, np.inf, rest)
+    np.testing.assert_allclose(motion.qpos, np.stack([2.0 * time, 0 * time + 0.4], axis=1))
+    assert motion.known.tolist() == [True, False]
+    deviation = start_deviation(subject, log, motion, 0.1)
     assert np.isfinite(deviation).all() and deviation[1] == 1.0
 
 
@@ -124,6 +124,21 @@ def test_orientations_are_interpolated_whatever_their_sign():
     poses[2] = np.nan
     filled = filled_poses(time, poses)
     np.testing.assert_allclose(filled[:, 3:], angle, atol=1e-12)
+
+
+def test_an_orientation_between_samples_has_length_one():
+    """Halfway between samples 60° apart the body is at 30°, and its quaternion has length 1."""
+    body = load(
+        "<mujoco><worldbody><body name='b'><freejoint/><geom size='1'/></body></worldbody></mujoco>"
+    )
+    half = np.linspace(0.0, np.pi / 6, 2)
+    still = np.zeros((2, 3))
+    pose = np.column_stack([still, np.cos(half), 0 * half, 0 * half, np.sin(half)])
+    log = recording(np.arange(2.0), pose={"b": pose})
+    subject = subject_of(body, [log])
+    motion = MeasuredMotion(subject, log, np.inf, (np.eye(7)[3], np.zeros(6)))
+    expected = [np.cos(np.pi / 12), 0.0, 0.0, np.sin(np.pi / 12)]
+    np.testing.assert_allclose(motion.at(0.5)[0][3:], expected, atol=1e-12)
 
 
 def test_recordings_with_parameters_of_their_own_need_names(arm):

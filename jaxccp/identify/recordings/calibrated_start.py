@@ -33,7 +33,7 @@ class CalibratedStart:
 
     @staticmethod
     def of(subject: Subject, recordings: Sequence[Recording]) -> "CalibratedStart":
-        """Find the channels that :class:`jaxccp.identify.recordings.starts.Guess` takes.
+        """Find the channels that :class:`jaxccp.identify.recordings.starts.MeasuredMotion` takes.
 
         Args:
             subject: the model, with the names of all channels.

@@ -75,8 +75,9 @@ def _positions(
     return (linear.astype(int), rates.astype(int)), (turns.astype(int), spins.astype(int))
 
 
-class Guess:
-    """Measured coordinates and rates at any time of a recording, filtered."""
+class MeasuredMotion:
+    """Measured coordinates and rates at any time of a recording; positions are filtered,
+    orientations are not."""
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class Guess:
         self.time = time
         self.qpos, self.qvel = np.tile(qpos, (count, 1)), np.tile(qvel, (count, 1))
         self.known = np.zeros(places.nv, bool)
+        self._quaternions = _positions(places)[1][0]
         axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
         channels = [*recording.of_kind("motion"), *recording.of_kind("position")]
         channels = [c for c in channels if c.target in axes and np.isfinite(c.values).any()]
@@ -142,6 +144,7 @@ class Guess:
             (1 - share) * series[place] + share * series[place + 1]
             for series in (self.qpos, self.qvel, self.qacc)
         )
+        qpos[self._quaternions] /= np.linalg.norm(qpos[self._quaternions], axis=1, keepdims=True)
         return qpos, qvel, qacc
 
 
@@ -158,7 +161,7 @@ def body_rates(
 
 
 def start_deviation(
-    subject: Subject, recording: Recording, start: Guess, share: float
+    subject: Subject, recording: Recording, start: MeasuredMotion, share: float
 ) -> Float[np.ndarray, " x"]:
     """Return the standard deviations of measured initial coordinates and rates.
 

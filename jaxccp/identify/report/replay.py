@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.identify.recordings.starts import Guess
+from jaxccp.identify.recordings.starts import MeasuredMotion
 from jaxccp.identify.report.curves import CaseCurves
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
@@ -56,8 +56,8 @@ def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
             continue
         order = np.argsort(time, kind="stable")
         samples = order[np.unique(np.linspace(0, len(time) - 1, frames).astype(int))]
-        guess = Guess(subject, recording, np.inf, (qpos, qvel))
-        measured = np.stack([guess.at(when)[0] for when in time[samples]])
+        motion = MeasuredMotion(subject, recording, np.inf, (qpos, qvel))
+        measured = np.stack([motion.at(when)[0] for when in time[samples]])
         simulated = measured.copy()
         simulated_samples = np.concatenate([item.simulated for item in segments])[samples]
         measured_samples = np.concatenate([item.measured for item in segments])[samples]

@@ -21,7 +21,12 @@ from jaxccp.identify.recordings.channel_values import channel_values, errors, fe
 from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
-from jaxccp.identify.recordings.starts import Guess, displaced, displacement, start_deviation
+from jaxccp.identify.recordings.starts import (
+    MeasuredMotion,
+    displaced,
+    displacement,
+    start_deviation,
+)
 from jaxccp.identify.simulation.input_table import InputTable
 from jaxccp.identify.simulation.inputs import (
     Roles,
@@ -46,13 +51,13 @@ class SimulationPlan:
         self, settings: "Simulate", subject: Subject, recordings: Sequence[Recording]
     ) -> None:
         """Prepare the segments of some recordings."""
-        self.settings, self.recordings = settings, tuple(recordings)
+        self.settings, self.subject, self.recordings = settings, subject, tuple(recordings)
         self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings)
         check_sensors(roles.watched, settings.sensors, subject)
-        self.subject = subject
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
+        cutoff, rest = settings.cutoff, (qpos, qvel)
         self._calibrated_start = CalibratedStart.of(subject, recordings)
-        self._starts = [Guess(subject, r, settings.cutoff, (qpos, qvel)) for r in recordings]
+        self._starts = [MeasuredMotion(subject, log, cutoff, rest) for log in recordings]
         self._followers = Followers.of(subject, recordings)
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
         self.observations = self._observations()
@@ -75,7 +80,7 @@ class SimulationPlan:
         return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
 
     def coarser(self) -> "tuple[SimulationPlan, ...]":
-        """Return the plans of the shorter simulations and longer steps, in the order of their fits.
+        """Return the plans of earlier stages: over shorter simulations, then with longer steps.
 
         If the simulations start at the same times in steps of the same length, they are copies with
         fewer samples, which use the same compiled program.
@@ -138,9 +143,8 @@ class SimulationPlan:
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
             number, control, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces, h=h)
-            first = number == 0
             back = set_back(begin, after.state) if leaps else begin
-            state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)
+            state = jax.tree.map(lambda a, b: jnp.where(number == 0, a, b), back, after.state)
             seen = self._features(subject, state, control)
             return (replace(after, state=state), carry[0].state), seen
 
@@ -171,9 +175,8 @@ class SimulationPlan:
         """
         shown, end = self.predict(self.driven(subject), segment, change)
         error = errors(shown, segment.observed, self.observations)
-        gap = displacement(
-            subject.layout, self._calibrated_start.true_state(subject, *segment.next_start), end
-        )
+        origin = self._calibrated_start.true_state(subject, *segment.next_start)
+        gap = displacement(subject.layout, origin, end)
         return segment.weight * error, gap if self.unknowns else gap[:0]
 
     def curves(
@@ -215,12 +218,11 @@ class SimulationPlan:
         topology, out = self.subject.model.topology, []
         frames = with_frames(self.subject, self._frames)[1] if self._frames else np.zeros(0, int)
         for channel in self.roles.watched:
+            place = 0
             if channel.kind in ("position", "rate"):
                 place = topology.linkage.axis(channel.target)
             elif channel.kind == "pose":
                 place = int(frames[self._frames.index(channel.target)])
-            else:
-                place = 0
             size = 6 if channel.kind == "pose" else channel.values.shape[1]
             late = largest_delay(self.subject, channel.name)
             out.append(Observation(channel.name, channel.kind, place, size, late))
@@ -272,9 +274,7 @@ class SimulationPlan:
         deviation = np.zeros((len(rows), 0))
         if self.unknowns:
             share = self.settings.start_rate_deviation
-            deviations = [
-                start_deviation(self.subject, recording, start, share)
-                for recording, start in zip(self.recordings, self._starts, strict=True)
-            ]
+            pairs = zip(self.recordings, self._starts, strict=True)
+            deviations = [start_deviation(self.subject, *pair, share) for pair in pairs]
             deviation = np.stack([deviations[number] for number, _ in rows])
         return Batch(segments, owners, deviation, joins)
