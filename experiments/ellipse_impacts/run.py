@@ -111,7 +111,7 @@ def compare(entry: Entry, recordings, repeats: int) -> dict:
         for seed in range(repeats)
     ]
     names = ["restitution", "friction", *entry.further]
-    half = fit.uncertainty.interval()
+    half = fit.uncertainty.half_width()
     row = {
         "name": entry.name,
         "law": entry.law,

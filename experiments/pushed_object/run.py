@@ -51,7 +51,7 @@ def main() -> None:
         "evaluations": fit.descent.evaluations,
         "initial": task.column("initial").tolist(),
         "values": fit.values.tolist(),
-        "interval": fit.uncertainty.interval().tolist(),
+        "interval": fit.uncertainty.half_width().tolist(),
         "all_pushes": _summary(fit.identifiability),
         "slow_pushes": _summary(_of_last(task, truth)),
     }

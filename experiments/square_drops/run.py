@@ -121,7 +121,7 @@ def compare(impacts, repeats: int) -> list[dict]:
         folds = [problem.cross_validate(FOLDS, seed=seed).folds for seed in range(repeats)]
         errors = np.array([np.concatenate([norms(key[0]) for key in fold]) for fold in folds])
         values = dict(zip(names, fit.values.tolist(), strict=True))
-        half = dict(zip(names, fit.uncertainty.interval().tolist(), strict=True))
+        half = dict(zip(names, fit.uncertainty.half_width().tolist(), strict=True))
         rows.append({"name": name, "errors": errors, "values": values, "intervals": half})
         print(f"{name}: {errors.mean():.4f}", flush=True)
     return rows

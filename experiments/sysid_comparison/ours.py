@@ -48,7 +48,7 @@ class Ours:
         """Return the identified values and half the widths of their 95 % intervals."""
         fit = self.problem.fit()
         self.evaluations = fit.descent.evaluations
-        return fit.values, fit.uncertainty.interval()
+        return fit.values, fit.uncertainty.half_width()
 
     def _starts(self) -> tuple[np.ndarray, ...]:
         return tuple(np.zeros((len(p.batch), p.unknowns)) for p in self.problem.plans)

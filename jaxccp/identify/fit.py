@@ -43,7 +43,8 @@ class Fit:
     notes: tuple[str, ...] = field(default=())
     """Automatic decisions of the fit, and warnings."""
     coarser: tuple[Descent, ...] = ()
-    """The minima over shorter simulations and longer steps before, in order."""
+    """The minima of the earlier stages, in order: over shorter simulations, then with longer
+    steps."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,8 +69,8 @@ class Fit:
 
     @cached_property
     def step_error(self) -> Float[np.ndarray, " P"] | None:
-        """Error of the parameters that the last length of steps leaves; None unless the fit had
-        several.
+        """Estimated error of discretisation of each parameter at the shortest step, by Richardson
+        extrapolation; None unless several lengths of steps were fitted.
 
         Hard contact makes an error that is proportional to the length of a step. If the last
         change of steps, from H to h, moved a parameter by Δ, it would move by a further Δ h/(H − h)
@@ -96,7 +97,8 @@ class Fit:
 
     @property
     def model(self) -> Model:
-        """The identified model of the first case."""
+        """The identified model of the first case; parameters of single recordings have the values
+        of its first recording."""
         return self.problem.subject(self.values).model
 
     def evaluate(
@@ -170,7 +172,7 @@ class Fit:
     def table(self) -> str:
         """Return a table of values, half widths of 95 % intervals, and initial values."""
         lines = [f"{'parameter':48s} {'value':>12s} {'± 95 %':>10s} {'initial':>12s}"]
-        half, start = self.uncertainty.interval(), self.problem.column("initial")
+        half, start = self.uncertainty.half_width(), self.problem.column("initial")
         for name, value, wide, first in zip(self.names, self.values, half, start, strict=True):
             lines.append(f"{name:48s} {value:12.5g} {wide:10.2g} {first:12.5g}")
         return "\n".join(lines)

@@ -174,7 +174,7 @@ def test_values_are_read_back(fit, report):
     assert values == dict(zip(fit.names, fit.values.tolist(), strict=True))
     content = json.loads(report[1].read_text())
     damping = content["parameters"]['axes["swing"].damping']
-    half = fit.uncertainty.interval()[0]
+    half = fit.uncertainty.half_width()[0]
     assert damping["interval"] == pytest.approx([fit.values[0] - half, fit.values[0] + half])
     assert (damping["lower"], damping["upper"], damping["unit"]) == (0.0, None, "N m s/rad")
     correlation = np.array(content["correlation"], float)

@@ -152,7 +152,7 @@ def _report(
     warnings: Sequence[str],
 ) -> dict[str, Any]:
     """Return the report of a fit, ready for JSON."""
-    half = fit.uncertainty.interval()
+    half = fit.uncertainty.half_width()
     columns = fit.values, fit.uncertainty.standard_error, half, fit.problem.column("initial")
     rows = zip(fit.names, *columns, strict=True)
     return {

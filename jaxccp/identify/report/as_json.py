@@ -27,7 +27,7 @@ def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
         fit: the fit.
         curves: curves of the fit's cases.
     """
-    problem, half = fit.problem, fit.uncertainty.interval()
+    problem, half = fit.problem, fit.uncertainty.half_width()
     subject = problem.plans[0].subject
     parameters = {}
     for place, (scalar, value) in enumerate(zip(problem.scalars, fit.values, strict=True)):

@@ -174,7 +174,7 @@ class Uncertainty:
             self, covariance=self.covariance + np.outer(error, error), standard_error=total
         )
 
-    def interval(self, level: float = 0.95) -> Float[np.ndarray, " P"]:
+    def half_width(self, level: float = 0.95) -> Float[np.ndarray, " P"]:
         """Return the half width of the confidence interval at a level."""
         return stats.t.ppf(0.5 + 0.5 * level, max(self.freedoms, 1)) * self.standard_error
 

@@ -122,7 +122,7 @@ class _Refit:
 
     def __init__(self, fit: "Fit", place: int, threshold: float) -> None:
         problem, objective = fit.problem, fit.descent.objective
-        self.name, self.place, self.threshold = fit.names[place], place, threshold
+        self.place, self.threshold = place, threshold
         self.best = fit.point
         self.bounds = problem.column("lower"), problem.column("upper")
         self.objective = objective.with_evaluators(
