@@ -109,8 +109,8 @@ class Problem:
 
     @cached_property
     def coarser(self) -> tuple[Objective, ...]:
-        """The losses over shorter simulations and longer steps, which a fit minimises before
-        :attr:`objective`, in order.
+        """The losses of the earlier stages of a fit, in order: over shorter simulations, then with
+        longer steps.
 
         A case with fewer of them than others uses its first one in the first losses.
         """
@@ -149,7 +149,8 @@ class Problem:
             progress: called after every accepted step with the number of the step (from 1 for each
                 length of simulations or steps, and each restart), the negative log-likelihood and
                 the parameters.
-            initial: initial values by name; they replace those of the parameters.
+            initial: values to start from, by name; priors stay centred on the parameters' own
+                initial values.
             restarts: further starts, drawn at random, for a loss with many minima.
             resume: file of parameters, written after every accepted step; a call with an existing
                 file continues from it.

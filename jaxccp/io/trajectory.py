@@ -29,7 +29,8 @@ UNIT = 1e-3
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded motion of nb bodies as arrays; "*b" is empty or one batch axis."""
+    """A simulated motion of nb bodies as arrays, not measured data
+    (:class:`jaxccp.identify.Recording`); "*b" is empty or one batch axis."""
 
     bodies: tuple[str, ...]
     """Names of the bodies; the world comes first."""

@@ -53,4 +53,5 @@ KINDS = {
     "jointforce": Kind("joint", reaction_forces.joint_force, "report"),
     "jointtorque": Kind("joint", reaction_forces.joint_torque, "report"),
 }
-"""Kinds of sensors by name."""
+"""Kinds of sensors by MuJoCo's names, except ``touch``, which sums over a whole body: MuJoCo's
+``touch`` is ``zonetouch``."""

@@ -69,7 +69,8 @@ class GradientReport:
     modes: dict[str, int]
     """Number of steps with each mode (:func:`jaxccp.testing.modes.modes`)."""
     shapes: tuple[str, ...]
-    """Kinds of shapes with contact forces between them."""
+    """Pairs of kinds of shapes of bodies between which contact forces act
+    (:func:`jaxccp.testing.modes.shape_pairs`)."""
     unconverged: int
     """Number of steps whose solve missed the tolerance: there derivatives mean nothing."""
     steps: int

@@ -32,11 +32,12 @@ def _free(setup: Setup) -> np.ndarray:
 
 
 def _lengths(setup: Setup) -> np.ndarray:
-    """Return the radius of gyration of each moving body [m], 1 of all others."""
+    """Return the root-mean-square distance of the mass of each moving body from its centre,
+    √(tr I / 2m) [m]; 1 of all others."""
     bodies = setup.model.bodies
     trace = np.trace(np.asarray(bodies.inertia, float), axis1=1, axis2=2)
-    gyration = np.sqrt(trace / (2 * np.maximum(np.asarray(bodies.mass, float), 1e-30)))
-    return np.where(setup.model.topology.free, gyration, 1.0)
+    extent = np.sqrt(trace / (2 * np.maximum(np.asarray(bodies.mass, float), 1e-30)))
+    return np.where(setup.model.topology.free, extent, 1.0)
 
 
 def poses(setup: Setup) -> Numbers:

@@ -47,7 +47,8 @@ def modes(model: Model, path: Path) -> dict[str, int]:
 
 
 def shape_pairs(model: Model, path: Path) -> tuple[str, ...]:
-    """Return the kinds of shapes on bodies with contact forces between them, such as ``box-plane``.
+    """Return the pairs of kinds of shapes, such as ``box-plane``, of bodies between which contact
+    forces act; not all of them need touch.
 
     Args:
         model: the model.

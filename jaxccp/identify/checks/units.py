@@ -14,8 +14,8 @@ FACTORS = {"degrees for radians": DEGREES, "thousandths of the other unit": 1e3}
 """Errors of units by the factor that they lead to."""
 FAST = 30.0
 """Root mean square rate above which a hinge without limits looks wrong [rad/s]."""
-TRAVEL = 2000.0
-"""Travel of a body, relative to its size (:func:`_gyration`), above which it looks like
+TRAVEL = 2800.0
+"""Travel of a body, relative to its size (:func:`_extent`), above which it looks like
 millimetres; travel of up to 20 m never does."""
 
 
@@ -101,23 +101,23 @@ def check_poses(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[s
             if channel.target not in model.topology.bodies:
                 continue
             body = model.topology.bodies.index(channel.target)
-            size = _gyration(model, body)
+            size = _extent(model, body)
             travel = _travel_of(channel)
             if size > 0 and travel > TRAVEL * size and travel > 20.0:
                 lines.append(
                     f"recording {recording.name!r}: {channel.name} travels {travel:.4g} m, the "
-                    f"body's radius of gyration is {size:.2g} m: if positions are in millimetres, "
-                    "divide them by 1000"
+                    f"body's mass is on average {size:.2g} m from its centre: if positions are in "
+                    "millimetres, divide them by 1000"
                 )
     return lines
 
 
-def _gyration(model: Model, body: int) -> float:
-    """Return √(tr I / m) of a body, the root of the sum of squares of its three radii of gyration
-    [m]; zero for fixed bodies."""
+def _extent(model: Model, body: int) -> float:
+    """Return the root-mean-square distance of a body's mass from its centre, √(tr I / 2m) [m]; zero
+    for fixed bodies."""
     mass = float(model.bodies.mass[body])
     moments = float(np.trace(np.asarray(model.bodies.inertia[body])))
-    return float(np.sqrt(moments / mass)) if 0 < mass < np.inf else 0.0
+    return float(np.sqrt(moments / (2.0 * mass))) if 0 < mass < np.inf else 0.0
 
 
 def _travel_of(channel: Channel) -> float:

@@ -12,11 +12,11 @@ class Chains:
     """Normal equations of the parameters and of the initial states of n segments, of which
     neighbours may be joined.
 
-    The matrix is block-tridiagonal in the initial states (``shaft`` and ``coupling``), bordered by
-    the parameters.
+    The matrix is block-tridiagonal in the initial states (``diagonal`` and ``coupling``), bordered
+    by the parameters.
     """
 
-    shaft: Float[np.ndarray, "n x x"]
+    diagonal: Float[np.ndarray, "n x x"]
     """Diagonal blocks of each initial state."""
     coupling: Float[np.ndarray, "n x x"]
     """Blocks of each initial state (rows) with that of the next segment; 0 if the two are not
@@ -24,7 +24,7 @@ class Chains:
     border: Float[np.ndarray, "n x P"]
     """Blocks of each initial state with the parameters."""
     corner: Float[np.ndarray, "P P"]
-    """Block of the parameters."""
+    """Block of the parameters: the last of the bordered matrix."""
     gradient: Float[np.ndarray, "n x"]
     """Gradient of the loss with respect to each initial state."""
     corner_gradient: Float[np.ndarray, " P"]
@@ -37,18 +37,18 @@ class Chains:
         Args:
             damping: number added to each diagonal entry, relative to the entry.
         """
-        n, x, _ = self.shaft.shape
+        n, x, _ = self.diagonal.shape
         corner = self.corner + damping * np.diag(np.diag(self.corner))
         if not x:
             return Reduced(self, [], corner, self.corner_gradient)
         factors = []
         slope = self.corner_gradient.copy()
-        diagonal, border, gradient = None, None, None
+        passed, border, gradient = None, None, None
         for i in range(n):
-            damped = self.shaft[i] + damping * np.diag(np.diag(self.shaft[i]))
+            damped = self.diagonal[i] + damping * np.diag(np.diag(self.diagonal[i]))
             side, pull = self.border[i], self.gradient[i]
-            if diagonal is not None:
-                damped, side, pull = damped - diagonal, side - border, pull - gradient
+            if passed is not None:
+                damped, side, pull = damped - passed, side - border, pull - gradient
             factor = cho_factor(damped + 1e-12 * np.trace(damped) / x * np.eye(x))
             solved = cho_solve(
                 factor, np.concatenate([side, pull[:, None], self.coupling[i]], axis=1)
@@ -60,11 +60,11 @@ class Chains:
             factors.append((by_side, by_pull, by_next))
             joined = np.any(self.coupling[i])
             if joined:
-                diagonal = self.coupling[i].T @ by_next
+                passed = self.coupling[i].T @ by_next
                 border = self.coupling[i].T @ by_side
                 gradient = self.coupling[i].T @ by_pull
             else:
-                diagonal = border = gradient = None
+                passed = border = gradient = None
         return Reduced(self, factors, corner, slope)
 
 
@@ -84,7 +84,7 @@ class Reduced:
 
     def starts(self, step: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n x"]:
         """Return the changes of all initial states for a change of the parameters."""
-        n, x, _ = self.chains.shaft.shape
+        n, x, _ = self.chains.diagonal.shape
         out = np.zeros((n, x))
         if not x:
             return out

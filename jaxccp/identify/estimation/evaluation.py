@@ -26,7 +26,8 @@ class Evaluation:
 
     channels: dict[str, float]
     """Root mean square error of each channel over all windows, in its unit; infinite if all windows
-    failed. A pose has one for its position [m] and one for its orientation [rad]."""
+    failed or the channel has no samples. Of several components it is that of the vector's norm. A
+    pose has one for its position [m] and one for its orientation [rad]."""
     units: dict[str, str]
     """Unit of each channel."""
     windows: Float[np.ndarray, "w c"]

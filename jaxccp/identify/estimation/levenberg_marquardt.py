@@ -104,7 +104,7 @@ def minimise(
             "smaller step h, or other initial values"
         )
     point, evaluations = _renewed(objective, point), 2
-    losses, path, converged = [point.likelihood], [theta], False
+    losses, path, converged = [point.negative_log_likelihood], [theta], False
     damping, growth, renewals, iteration = method.damping, 4.0, method.reweight, 0
     while iteration < method.iterations:
         iteration += 1
@@ -136,9 +136,9 @@ def minimise(
             damping = max(damping * max(1 / 5, 1 - (2 * ratio - 1) ** 3), 1e-9)
             growth = 4.0
             point = trial
-            losses.append(point.likelihood)
+            losses.append(point.negative_log_likelihood)
             path.append(point.theta)
-            progress(iteration, point.likelihood, point.theta)
+            progress(iteration, point.negative_log_likelihood, point.theta)
             done = gained < small and promised < 10 * small
             if not done and _overestimates_noise(objective, point):
                 point, evaluations = _renewed(objective, point), evaluations + 1
@@ -196,6 +196,6 @@ def _predicted_decrease(chains: Chains, step: np.ndarray, starts: np.ndarray) ->
     linear = chains.corner_gradient @ step + np.sum(chains.gradient * starts)
     square = step @ chains.corner @ step
     square += 2.0 * np.einsum("nx,nxP,P->", starts, chains.border, step)
-    square += np.einsum("nx,nxy,ny->", starts, chains.shaft, starts)
+    square += np.einsum("nx,nxy,ny->", starts, chains.diagonal, starts)
     square += 2.0 * np.einsum("nx,nxy,ny->", starts[:-1], chains.coupling[:-1], starts[1:])
     return float(-(linear + 0.5 * square))

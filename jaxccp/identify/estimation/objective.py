@@ -31,9 +31,9 @@ class Point:
     to the given ones."""
 
     @property
-    def likelihood(self) -> float:
-        """Negative logarithm of the likelihood, which can be compared when standard deviations are
-        estimated again."""
+    def negative_log_likelihood(self) -> float:
+        """Return the negative logarithm of the likelihood, which can be compared when standard
+        deviations are estimated again."""
         return self.loss + self.log_deviations
 
 
@@ -109,13 +109,13 @@ class Objective:
         border = np.zeros((n, x, size))
         place = np.arange(n)[:, None, None], np.arange(x)[None, :, None], rows[:, None, :]
         np.add.at(border, place, terms.hessian[:, p:, :p])
-        shaft, gradient = terms.hessian[:, p:, p:].copy(), terms.gradient[:, p:].copy()
+        diagonal, gradient = terms.hessian[:, p:, p:].copy(), terms.gradient[:, p:].copy()
         coupling = np.zeros((n, x, x))
         if not x:
-            return loss, Chains(shaft, coupling, border, corner, gradient, slope)
+            return loss, Chains(diagonal, coupling, border, corner, gradient, slope)
         precision = batch.start_deviation**-2.0
         loss += 0.5 * float(np.sum(precision * start**2))
-        shaft[:, np.arange(x), np.arange(x)] += precision
+        diagonal[:, np.arange(x), np.arange(x)] += precision
         gradient += precision * start
         for i in np.flatnonzero(batch.joined & terms.usable):
             weight = self.evaluators[case].gaps.weight(int(i))
@@ -124,8 +124,8 @@ class Objective:
             loss += 0.5 * float(np.sum((weight * gap) ** 2))
             by_z = -weight[:, None] * slope_gap
             weighted = weight * gap
-            shaft[i] += by_z[:, p:].T @ by_z[:, p:]
-            shaft[i + 1] += np.diag(weight**2)
+            diagonal[i] += by_z[:, p:].T @ by_z[:, p:]
+            diagonal[i + 1] += np.diag(weight**2)
             coupling[i] += by_z[:, p:].T * weight
             gradient[i] += by_z[:, p:].T @ weighted
             gradient[i + 1] += weight * weighted
@@ -133,25 +133,25 @@ class Objective:
             np.add.at(corner, (rows[i][:, None], rows[i][None]), by_z[:, :p].T @ by_z[:, :p])
             np.add.at(border[i].T, rows[i], by_z[:, :p].T @ by_z[:, p:])
             np.add.at(border[i + 1].T, rows[i], (weight[:, None] * by_z[:, :p]).T)
-        return loss, Chains(shaft, coupling, border, corner, gradient, slope)
+        return loss, Chains(diagonal, coupling, border, corner, gradient, slope)
 
 
 def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> Chains:
     """Return the normal equations of all cases in order; initial states are padded to one size."""
-    width = max(block.shaft.shape[1] for block in blocks)
+    width = max(block.diagonal.shape[1] for block in blocks)
 
     def wide(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         room = [(0, width - array.shape[axis] if axis in axes else 0) for axis in range(array.ndim)]
         return np.pad(array, room)
 
-    shaft = []
+    diagonal = []
     for block in blocks:
-        padded = wide(block.shaft, (1, 2))
-        for k in range(block.shaft.shape[1], width):
+        padded = wide(block.diagonal, (1, 2))
+        for k in range(block.diagonal.shape[1], width):
             padded[:, k, k] = 1.0
-        shaft.append(padded)
+        diagonal.append(padded)
     return Chains(
-        np.concatenate(shaft),
+        np.concatenate(diagonal),
         np.concatenate([wide(block.coupling, (1, 2)) for block in blocks]),
         np.concatenate([wide(block.border, (1,)) for block in blocks]),
         corner,

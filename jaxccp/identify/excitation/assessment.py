@@ -79,13 +79,13 @@ def _weaknesses(search: Search, gained: np.ndarray) -> tuple[Weakness, ...]:
 
 def _uses(search: Search, x: np.ndarray) -> tuple[Use, ...]:
     """Return the largest use of each limit on the fine grid."""
-    program, frame = search.program, search.frame
+    program, box = search.program, search.box
     samples = search.samples(x, search.fine())
     values = [*np.moveaxis(np.asarray(samples.motion), 2, 0), np.asarray(samples.torque)]
     uses = []
     for row, kind in enumerate(QUANTITIES):
         for k, joint in enumerate(program.joints):
-            middle, half = frame.middle[row, k], frame.half[row, k]
+            middle, half = box.middle[row, k], box.half[row, k]
             if not np.isfinite(half):
                 continue
             series = values[row][:, k]
@@ -97,8 +97,8 @@ def _uses(search: Search, x: np.ndarray) -> tuple[Use, ...]:
         sample = int(np.argmin(samples.gap))
         which = " and ".join(program.owners[k] for k in samples.pair[sample])
         smallest = float(samples.gap[sample])
-        kept = smallest >= frame.clearance - ROUNDING
-        uses.append(Use(f"distance of {which}", smallest, (frame.clearance, np.inf), kept))
+        kept = smallest >= box.clearance - ROUNDING
+        uses.append(Use(f"distance of {which}", smallest, (box.clearance, np.inf), kept))
     return tuple(uses)
 
 

@@ -11,7 +11,7 @@ from jaxccp.identify.case import Mechanism
 from jaxccp.identify.excitation.assessment import result_of
 from jaxccp.identify.excitation.design import Design
 from jaxccp.identify.excitation.limits import Limits, joint_limits
-from jaxccp.identify.excitation.program import Frame, Program
+from jaxccp.identify.excitation.program import LimitBox, Program
 from jaxccp.identify.excitation.result import Excitation
 from jaxccp.identify.excitation.search import Search
 from jaxccp.identify.parameters.joint_parameters import parameter_of
@@ -118,7 +118,7 @@ def search_of(
     design, known, limits = design or Design(), known or Known(), limits or Limits()
     program = Program(mechanism, [parameter_of(parameter) for parameter in parameters], design)
     ends = joint_limits(limits, mechanism, program.joints)
-    return Search(program, design, Frame.of(ends, limits.clearance), known)
+    return Search(program, design, LimitBox.of(ends, limits.clearance), known)
 
 
 def known_of(fit: "Fit", case: int = 0) -> Known:

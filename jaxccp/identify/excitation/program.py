@@ -14,7 +14,7 @@ from jaxccp.identify.excitation.design import Design
 from jaxccp.identify.excitation.limits import distances
 from jaxccp.identify.inverse_dynamics.inverse_dynamics import InverseDynamics
 from jaxccp.identify.inverse_dynamics.plan import InversePlan
-from jaxccp.identify.inverse_dynamics.sampling import Samples
+from jaxccp.identify.inverse_dynamics.sampling import MotionSamples
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.identify.recordings.recording import recording
@@ -24,12 +24,9 @@ LENGTH = 0.05
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The limits of a motion as numbers: centres and half widths of positions, rates, accelerations
-    and torques, infinite without a limit, and the smallest distance of shapes [m].
-
-    A limit in one direction also counts for the other.
-    """
+class LimitBox:
+    """The limits of a motion as centres ± half widths; a limit on one side only, of magnitude a,
+    becomes ±a."""
 
     middle: Float[np.ndarray, "4 n"]
     """Centres of the limits of positions, rates, accelerations and torques, for each joint."""
@@ -39,8 +36,8 @@ class Frame:
     """Smallest allowed distance of shapes [m]."""
 
     @staticmethod
-    def of(limits: Float[np.ndarray, "4 2 n"], clearance: float) -> "Frame":
-        """Return the frame for lowest and highest values.
+    def of(limits: Float[np.ndarray, "4 2 n"], clearance: float) -> "LimitBox":
+        """Return the box of limits for lowest and highest values.
 
         Args:
             limits: result of :func:`jaxccp.identify.excitation.limits.joint_limits`.
@@ -50,7 +47,7 @@ class Frame:
         low, high = np.moveaxis(np.where(finite[:, None], limits, 0.0), 1, 0)
         smaller_end = np.abs(limits).min(axis=1)
         half = np.where(finite, 0.5 * (high - low), smaller_end)
-        return Frame(0.5 * (low + high), half, clearance)
+        return LimitBox(0.5 * (low + high), half, clearance)
 
 
 class Program:
@@ -150,7 +147,7 @@ class Program:
         empty, none = jnp.zeros((0, 3)), jnp.zeros(0)
         direction = self.plan.sampling.direction(position)
         one = jnp.ones(len(self.joints))
-        sample = Samples(position, direction, still, empty, none, one, jnp.zeros(()))
+        sample = MotionSamples(position, direction, still, empty, none, one, jnp.zeros(()))
         return self.plan.torque(subject, sample)
 
 

@@ -16,12 +16,13 @@ from jaxccp.io.output import write_file, write_npz
 
 @dataclass(frozen=True)
 class Use:
-    """The largest value of one limited quantity on a fine grid of times."""
+    """The extreme value of one limited quantity on a fine grid of times."""
 
     what: str
     """Quantity and joint, or the closest shapes."""
     value: float
-    """Largest magnitude, or smallest distance [m]."""
+    """Value farthest from the middle of the limits, with its sign; for shapes the smallest distance
+    [m]."""
     limits: tuple[float, float]
     """Lowest and highest allowed value."""
     kept: bool

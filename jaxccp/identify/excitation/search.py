@@ -12,7 +12,7 @@ from jaxccp.identify.excitation.basis import Basis
 from jaxccp.identify.excitation.design import Design
 from jaxccp.identify.excitation.program import (
     LENGTH,
-    Frame,
+    LimitBox,
     Program,
     criterion_of,
     smooth_maximum,
@@ -49,16 +49,16 @@ class Samples(NamedTuple):
 class Search:
     """The search for a motion, over the coefficients of all joints."""
 
-    def __init__(self, program: Program, design: Design, frame: Frame, known: "Known") -> None:
+    def __init__(self, program: Program, design: Design, box: LimitBox, known: "Known") -> None:
         """Choose the functions of time, the grids of times and the units of the coefficients.
 
         Args:
             program: program of the mechanism.
             design: settings.
-            frame: limits.
+            box: limits.
             known: what is known of the parameters before.
         """
-        self.program, self.design, self.frame = program, design, frame
+        self.program, self.design, self.box = program, design, box
         names, scale = program.names, program.scale
         initial = np.asarray(program.parameters.column("initial"))
         self.theta = np.array([known.values.get(n, v) for n, v in zip(names, initial, strict=True)])
@@ -71,9 +71,9 @@ class Search:
         self.recorded = max(round(design.duration / (known.spacing or design.spacing)), 1)
         # Units in which coefficients are of order 1: half widths of positions for the constants,
         # rates for the others.
-        reach = np.pi / design.duration * design.terms * frame.half[0]
-        speed = np.repeat(np.minimum(frame.half[1], reach)[:, None], len(self.basis) - 1, axis=1)
-        self.unit = np.concatenate([frame.half[0][:, None], speed], axis=1)
+        reach = np.pi / design.duration * design.terms * box.half[0]
+        speed = np.repeat(np.minimum(box.half[1], reach)[:, None], len(self.basis) - 1, axis=1)
+        self.unit = np.concatenate([box.half[0][:, None], speed], axis=1)
         self.kept = np.eye(len(names))
         self._run = jax.jit(self._samples)
         self._tell = jax.jit(self._information)
@@ -162,7 +162,7 @@ class Search:
             x: coefficients to start from.
             margin: largest allowed use of each limit; 1 is the limit itself.
         """
-        limited = np.append(np.isfinite(self.frame.half).ravel(), self.program.touching)
+        limited = np.append(np.isfinite(self.box.half).ravel(), self.program.touching)
         rows = np.flatnonzero(limited)
 
         def room(x: np.ndarray) -> np.ndarray:
@@ -202,7 +202,7 @@ class Search:
 
     def _motion(self, x: Array, basis: Float[Floats, "3 s m"]) -> Float[Array, "s n 3"]:
         """Return positions, rates and accelerations of all joints."""
-        middle = jnp.zeros(self.unit.shape).at[:, 0].set(self.frame.middle[0])
+        middle = jnp.zeros(self.unit.shape).at[:, 0].set(self.box.middle[0])
         return self.program.motion(
             jnp.asarray(basis), middle + self.unit * jnp.reshape(x, self.unit.shape)
         )
@@ -212,14 +212,14 @@ class Search:
         motion = self._motion(x, basis)
         torque = self.program.torques(jnp.asarray(self.theta), motion)
         values = jnp.concatenate([motion, torque[:, :, None]], axis=2).transpose(0, 2, 1)
-        use = jnp.abs(values - self.frame.middle) / self.frame.half
+        use = jnp.abs(values - self.box.middle) / self.box.half
         use = use.reshape(len(motion), -1)
         if not self.program.touching:
             none = jnp.zeros(len(motion))
             use = jnp.concatenate([use, none[:, None]], axis=1)
             return Samples(motion, torque, use, none, jnp.zeros((len(motion), 2), int))
         gaps, shapes = self.program.gaps(motion)
-        proximity = smooth_maximum(1.0 + (self.frame.clearance - gaps.T) / LENGTH, SHARPNESS)
+        proximity = smooth_maximum(1.0 + (self.box.clearance - gaps.T) / LENGTH, SHARPNESS)
         use = jnp.concatenate([use, proximity[:, None]], axis=1)
         closest = jnp.argmin(gaps, axis=1)
         pair = jnp.take_along_axis(shapes, closest[:, None, None], axis=1)[:, 0]

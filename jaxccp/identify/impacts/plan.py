@@ -28,7 +28,7 @@ rounding."""
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ImpactPairs:
-    """States before and after n impacts, n being the leading axis."""
+    """The states before and after an impact; in a batch every array has a leading axis n."""
 
     position: Float[Array, " k"]
     """Recorded coordinate of each axis before the impact [m, rad]."""

@@ -1,4 +1,5 @@
-"""Actuators that impose the torques and motions of a recording on a model."""
+"""Additions to a model for a simulation of a recording: drives for recorded torques and motions,
+and sites for recorded poses."""
 
 from collections.abc import Sequence
 from dataclasses import replace

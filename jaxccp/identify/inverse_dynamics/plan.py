@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.inverse_dynamics.couplings import Couplings, moved_axes
 from jaxccp.identify.inverse_dynamics.drives import without_actuators
-from jaxccp.identify.inverse_dynamics.sampling import Samples, Sampling
+from jaxccp.identify.inverse_dynamics.sampling import MotionSamples, Sampling
 from jaxccp.identify.recordings.filters import noise_gain
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation
@@ -111,7 +111,7 @@ class InversePlan:
             shares.append(min(1.0, self.sampling.stride(recording) * gain**2))
         return float(counts @ shares / counts.sum())
 
-    def torque(self, subject: Subject, sample: Samples) -> tuple[Array, Array]:
+    def torque(self, subject: Subject, sample: MotionSamples) -> tuple[Array, Array]:
         """Return the measured torques and those computed with the model, along the compared axes
         [N, N m].
 
@@ -166,7 +166,7 @@ class InversePlan:
         return np.zeros(len(self.batch))
 
     def curves(
-        self, subject: Subject, segment: Samples, change: Float[Array, " 0"]
+        self, subject: Subject, segment: MotionSamples, change: Float[Array, " 0"]
     ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
         """Return times [s], measured torques, torques computed with the model [N, N m], and the
         mask of compared samples.
@@ -180,7 +180,7 @@ class InversePlan:
         return segment.time, measured, need, segment.weight > 0
 
     def residual(
-        self, subject: Subject, segment: Samples, change: Float[Array, " 0"]
+        self, subject: Subject, segment: MotionSamples, change: Float[Array, " 0"]
     ) -> tuple[Float[Array, "s o"], Float[Array, " 0"]]:
         """Return computed minus measured torques, divided by their standard deviations.
 

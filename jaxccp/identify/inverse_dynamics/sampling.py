@@ -30,18 +30,19 @@ BATCH = 4096
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Samples:
+class MotionSamples:
     """Filtered samples of recordings. In a plan there is a leading axis n of segments, and each
     segment is one sample, s = 1."""
 
     position: Float[Array, "s nv 3"]
-    """Recorded position, rate and acceleration of each joint [m, rad, s]."""
+    """Recorded position [m, rad], rate [m/s, rad/s] and acceleration [m/s², rad/s²] of each
+    joint."""
     direction: Float[Array, "s k"]
     """Sign of the recorded rate of each axis, then of each tendon, after the filter: where a rate
     changes its sign, dry friction jumps, which the filter smooths in the measured torques too."""
     torque: Float[Array, "s o 3"]
-    """Measured torque along each compared axis, and its first two time derivatives [N, N m, s];
-    o = 0 if controls are compared."""
+    """Measured torque along each compared axis [N, N m], and its first two time derivatives; o = 0
+    if controls are compared."""
     control: Float[Array, "s c 3"]
     """Recorded controls, and their first two time derivatives."""
     activation: Float[Array, "s ma"]
@@ -80,7 +81,8 @@ class Sampling:
         """Return the smooth sign of the rate of each axis, then of each tendon.
 
         Args:
-            position: recorded position, rate and acceleration of each joint [m, rad, s].
+            position: recorded position [m, rad], rate [m/s, rad/s] and acceleration [m/s², rad/s²]
+                of each joint.
         """
         model, layout = self.subject.model, self.subject.layout
         linkage = model.topology.linkage
@@ -92,7 +94,7 @@ class Sampling:
         slow = SLOW * self.settings.moving
         return jnp.tanh(rate / slow) if slow else jnp.sign(rate)
 
-    def samples(self, recording: Recording) -> Samples:
+    def samples(self, recording: Recording) -> MotionSamples:
         """Return the filtered samples of a recording, with an axis s = 1 after the first.
 
         Raises:
@@ -145,7 +147,7 @@ class Sampling:
         weight = np.where(good, 1.0 / self._deviation(recording, torque, good), 0.0)
         smooth = resampled(even, direction)
         parts = (position, smooth, torque, control, activation, weight, at)
-        return Samples(*(jnp.asarray(part[:, None]) for part in parts))
+        return MotionSamples(*(jnp.asarray(part[:, None]) for part in parts))
 
     @property
     def _with_tendons(self) -> bool:

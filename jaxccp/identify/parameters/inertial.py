@@ -8,7 +8,8 @@ numbers x = (α, d1, d2, d3, s12, s13, s23, t1, t2, t3) of
     U = exp(α) [[exp(d1), s12, s13, t1], [0, exp(d2), s23, t2], [0, 0, exp(d3), t3], [0, 0, 0, 1]]
 
 (the log-Cholesky parameters of Rucker & Wensing, IEEE RA-L 7, 2022, relative to the nominal body):
-x = 0 is the nominal body, exp(2 α) the factor on its mass, t its shift in radii of gyration.
+x = 0 is the nominal body, exp(2 α) the factor on its mass, and t the shift of
+its centre in root-mean-square extents of the mass, along the columns of A.
 """
 
 from dataclasses import replace

@@ -37,7 +37,7 @@ class Parameter:
     upper: float = np.inf
     """Upper bound."""
     prior: float | None = None
-    """Standard deviation of a normal prior around the initial value; None: no prior."""
+    """Standard deviation of a normal prior around ``initial``; None: no prior."""
     factor: bool = False
     """Whether the value multiplies the model's number instead of replacing it."""
     shared: bool = False
@@ -275,6 +275,6 @@ def inertial_of(name: str = "*", prior: float | None = 0.3) -> Parameter:
     Args:
         name: name of a body; ``*`` and ``?`` are wildcards.
         prior: standard deviation of each of the ten numbers about the nominal body: 0.3 is about 60
-            % of a mass, 0.3 radii of gyration of its centre. None: no prior.
+            % of a mass, and 0.3 root-mean-square extents of it for its centre. None: no prior.
     """
     return Parameter(f'bodies["{name}"].inertial', prior=prior)

@@ -11,7 +11,7 @@ from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.check import check_names
 from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, tosses, trajectory
 from jaxccp.identify.read.channel_name import matches
-from jaxccp.identify.read.reading import TIME, Meaning, Reading, Table
+from jaxccp.identify.read.reading import TIME, Meaning, ReaderSettings, Table
 from jaxccp.identify.read.table_recordings import channel_names, recordings_of
 from jaxccp.identify.recordings.recording import KINDS, Recording
 from jaxccp.io.errors import InputError
@@ -24,7 +24,7 @@ class Format:
 
     accepts: Callable[[Path], bool]
     """Function that tells whether a path looks like a file of this format."""
-    read: Callable[[Path, Reading], list[Table]]
+    read: Callable[[Path, ReaderSettings], list[Table]]
     """Function that reads a file as tables of columns."""
 
 
@@ -75,7 +75,7 @@ def read(
             the mechanism does not have, no file has what ``noise`` or ``scale`` name or a channel
             that ``leave_out`` names, or there is no such kind.
     """
-    reading = Reading(
+    reading = ReaderSettings(
         mechanism,
         None if joints is None else tuple(joints),
         dict(noise or {}),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from jaxccp.identify.read.reading import TIME, Reading
+from jaxccp.identify.read.reading import TIME, ReaderSettings
 from jaxccp.io.errors import InputError
 
 CLOCKS = ("time", "t", "timestamp")
@@ -15,7 +15,7 @@ UNITS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6,
 UNIT = re.compile(r"(?:\s*[\[(]\s*(?P<bracketed>\w+)\s*[\])]|_(?P<suffix>\w+))$")
 
 
-def clock_of(path: Path, names: Collection[str], reading: Reading) -> str:
+def clock_of(path: Path, names: Collection[str], reading: ReaderSettings) -> str:
     """Return the name of the column of times.
 
     Args:
@@ -46,7 +46,7 @@ def unit_of(name: str) -> str | None:
     return unit if unit in UNITS else None
 
 
-def seconds(clock: str, unit: str | None, reading: Reading) -> tuple[float, tuple[str, ...]]:
+def seconds(clock: str, unit: str | None, reading: ReaderSettings) -> tuple[float, tuple[str, ...]]:
     """Return the factor from a column of times to seconds, and a note where its unit gives it.
 
     Args:

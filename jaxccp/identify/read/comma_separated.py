@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxccp.identify.read.clock import clock_of, seconds, unit_of
-from jaxccp.identify.read.reading import RUN, Column, Reading, Table, first_rows
+from jaxccp.identify.read.reading import RUN, Column, ReaderSettings, Table, first_rows
 from jaxccp.io.errors import InputError
 
 COMMENTS = ("#", "%", "//")
@@ -23,7 +23,7 @@ def accepts(path: Path) -> bool:
     return path.suffix.lower() in (".csv", ".tsv")
 
 
-def read(path: Path, reading: Reading) -> list[Table]:
+def read(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read the columns of a file; empty cells and ``nan`` are missing samples. A column without a
     name, such as the index that pandas writes, is called by its place: ``column 1``.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxccp.identify.read.extra import imported
-from jaxccp.identify.read.reading import Column, Reading, Table
+from jaxccp.identify.read.reading import Column, ReaderSettings, Table
 from jaxccp.io.errors import InputError
 
 FIELDS = {"observation.state": "position", "action": "control"}
@@ -19,7 +19,7 @@ def accepts(path: Path) -> bool:
     return (path / "meta" / "info.json").is_file()
 
 
-def read(path: Path, reading: Reading) -> list[Table]:
+def read(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read ``observation.state`` as positions and ``action`` as controls of each joint's position
     actuator; each episode is a recording.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxccp.identify.read.channel_name import ROS, channel_name
 from jaxccp.identify.read.clock import clock_of, seconds, unit_of
-from jaxccp.identify.read.reading import RUN, Column, Reading, Table, first_rows
+from jaxccp.identify.read.reading import RUN, Column, ReaderSettings, Table, first_rows
 from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.errors import InputError
@@ -32,7 +32,7 @@ def accepts(path: Path) -> bool:
     return path.suffix.lower() == ".npz"
 
 
-def read(path: Path, reading: Reading) -> list[Table]:
+def read(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read ``time`` (N,), arrays of all joints (N, n), and channels by name; NaN is a missing
     sample.
 
@@ -103,7 +103,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
     return [Table(path, path.stem, time, tuple(columns), starts, labels, notes, roles)]
 
 
-def _of_joints(name: str, reading: Reading) -> bool:
+def _of_joints(name: str, reading: ReaderSettings) -> bool:
     """Tell whether an array has a column for each joint: it is a kind of channel, or single columns
     of it are listed."""
     meaning = reading.columns.get(name, JOINTS.get(name))

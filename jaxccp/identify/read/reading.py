@@ -18,7 +18,7 @@ several of them, or None to leave it out."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReaderSettings:
     """Settings of the readers; :func:`jaxccp.identify.read.read` describes them."""
 
     mechanism: Mechanism | None = None

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxccp.identify.read.channel_name import ROS
 from jaxccp.identify.read.extra import imported
-from jaxccp.identify.read.reading import Column, Reading, Table
+from jaxccp.identify.read.reading import Column, ReaderSettings, Table
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 
@@ -23,7 +23,7 @@ def accepts(path: Path) -> bool:
     return path.suffix.lower() in (".mcap", ".db3", ".bag")
 
 
-def read(path: Path, reading: Reading) -> list[Table]:
+def read(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read positions, rates and efforts of all joints from one topic.
 
     Times are those of the messages' headers, or of the recording if headers have none, and begin at

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from jaxccp.identify.read.channel_name import channel_name, matches, names_of
-from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table
+from jaxccp.identify.read.reading import RUN, TIME, Column, ReaderSettings, Table
 from jaxccp.identify.recordings.recording import KINDS, Recording, recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 
 
-def channel_names(table: Table, reading: Reading) -> set[str]:
+def channel_names(table: Table, reading: ReaderSettings) -> set[str]:
     """Return all names of the channels in a table, with those that are left out.
 
     Args:
@@ -29,7 +29,7 @@ def channel_names(table: Table, reading: Reading) -> set[str]:
     return {name for kind, target, _ in channels for name in names_of(kind, target)}
 
 
-def recordings_of(table: Table, reading: Reading) -> list[Recording]:
+def recordings_of(table: Table, reading: ReaderSettings) -> list[Recording]:
     """Return the recordings in a table.
 
     Args:
@@ -80,7 +80,9 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
     return _split(table, joined, reading, notes)
 
 
-def _channels(column: Column, reading: Reading, path: Path) -> list[tuple[str, str, int | None]]:
+def _channels(
+    column: Column, reading: ReaderSettings, path: Path
+) -> list[tuple[str, str, int | None]]:
     """Return kind, target and component of each channel that a column stands for."""
     if column.name in reading.columns:
         meaning = reading.columns[column.name]
@@ -114,7 +116,9 @@ def _channels(column: Column, reading: Reading, path: Path) -> list[tuple[str, s
     return out
 
 
-def _scaled(reading: Reading, channel: tuple[str, str, int | None], column: Column) -> np.ndarray:
+def _scaled(
+    reading: ReaderSettings, channel: tuple[str, str, int | None], column: Column
+) -> np.ndarray:
     """Return the samples of a column, times its factor; the quaternion of a pose has one only by
     the name of a column of its own.
 
@@ -157,7 +161,7 @@ def _joined(
 
 
 def _split(
-    table: Table, signals: dict[str, dict[str, np.ndarray]], reading: Reading, notes: tuple
+    table: Table, signals: dict[str, dict[str, np.ndarray]], reading: ReaderSettings, notes: tuple
 ) -> list[Recording]:
     """Return one recording for each run in a table."""
     starts = np.asarray(table.starts, int)

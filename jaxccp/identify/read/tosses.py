@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxccp.identify.read.coordinates import of_coordinates
-from jaxccp.identify.read.reading import Reading, Table
+from jaxccp.identify.read.reading import ReaderSettings, Table
 from jaxccp.io.arrays import Arrays, holds
 
 
@@ -14,7 +14,7 @@ def accepts(path: Path) -> bool:
     return holds(path, "ids", "lengths", "q", "dt")
 
 
-def read(path: Path, reading: Reading) -> list[Table]:
+def read(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read the poses of a single free body, or the coordinates of a mechanism.
 
     Tosses follow one another in ``q``, which is in the layout of ``qpos``: ``lengths`` has the

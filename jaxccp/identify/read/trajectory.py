@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxccp.identify.read.channel_name import channel_name
 from jaxccp.identify.read.coordinates import of_coordinates
-from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table
+from jaxccp.identify.read.reading import RUN, TIME, Column, ReaderSettings, Table
 from jaxccp.io.arrays import Arrays, holds
 from jaxccp.io.trajectory import load_trajectory
 
@@ -19,7 +19,7 @@ def is_motion(path: Path) -> bool:
     return holds(path, "time", "qpos") and not holds(path, "joint_names")
 
 
-def read_motion(path: Path, reading: Reading) -> list[Table]:
+def read_motion(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read positions and rates of axes, poses of free bodies and controls of actuators, from
     ``qpos``, ``qvel`` and ``ctrl``, and channels by name.
 
@@ -56,7 +56,7 @@ def read_motion(path: Path, reading: Reading) -> list[Table]:
     return [Table(path, path.stem, time, tuple(columns), notes=notes)]
 
 
-def _is_channel(name: str, path: Path, reading: Reading) -> bool:
+def _is_channel(name: str, path: Path, reading: ReaderSettings) -> bool:
     """Tell whether an array is a channel, by its name or by ``columns``."""
     if name in reading.columns:
         return reading.columns[name] not in (TIME, RUN)
@@ -68,7 +68,7 @@ def is_scene(path: Path) -> bool:
     return holds(path, "layout", "bodies", "position", "quaternion")
 
 
-def read_scene(path: Path, reading: Reading) -> list[Table]:
+def read_scene(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read the poses of all bodies but the world, one table for each simulated copy.
 
     Args:

@@ -89,7 +89,8 @@ def channel_values(
 def errors(
     shown: Float[Array, "s k"], observed: Float[Array, "s k"], observations: Sequence[Observation]
 ) -> Float[Array, "s o"]:
-    """Return predicted minus observed values; for orientations, rotation vectors [rad].
+    """Return predicted minus observed values; of an orientation, the rotation vector from observed
+    to predicted in the axes of the body [rad].
 
     Args:
         shown: predicted values (:func:`channel_values`).

@@ -41,8 +41,9 @@ KINDS: dict[str, Kind] = {
     "wrench": Kind("bodies", 6, "N, N m", drives=True),
 }
 """Kinds of channels by name. ``torque`` is measured along an axis, and drives it in simulations.
-``motion`` is a position that an axis is made to follow. ``wrench`` is a force and a torque on a
-body, at its centre of mass, in world axes."""
+``acceleration`` is stored, but no residual compares it. ``motion`` is a position that an axis is
+made to follow. ``wrench`` is a force and a torque on a body, at its centre of mass, in world
+axes."""
 
 
 @dataclass(frozen=True)

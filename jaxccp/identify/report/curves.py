@@ -93,8 +93,8 @@ class CaseCurves:
 
     @property
     def rms(self) -> dict[str, tuple[float, str]]:
-        """Root mean square error of each channel, with its unit; a pose has one for its position
-        [m] and one for its orientation [rad]."""
+        """Return the root mean square error of each component of a channel, with its unit; of a
+        pose, of its position [m] and of its orientation [rad]."""
         error = np.concatenate([item.simulated - item.measured for item in self.segments])
         groups: dict[tuple[str, str], list[int]] = {}
         for place, column in enumerate(self.columns):
