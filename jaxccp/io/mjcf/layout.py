@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
-from jaxccp.io.mjcf.elements.bodies import Frames, captured_bodies
+from jaxccp.io.mjcf.elements.bodies import captured_bodies
+from jaxccp.io.mjcf.elements.registry import Elements
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.flex.families import FlexFamily
 from jaxccp.model.model import Model
@@ -16,32 +17,22 @@ from jaxccp.sensors.coordinates.layout import mujoco_coordinates
 from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
 
 
-def layout(
-    source: Source,
-    frames: Frames,
-    actuators: np.ndarray,
-    nodes: Bool[np.ndarray, " n"],
-    flexible: list[FlexFamily],
-    model: Model,
-) -> Coordinates:
+def layout(source: Source, parts: Elements, model: Model) -> Coordinates:
     """Return the layout of the model's coordinates and controls in the file's order.
 
     Args:
         source: the compiled file.
-        frames: places of the file's bodies in the model.
-        actuators: the file's number of each actuator of the model.
-        nodes: mask of the file's bodies that are nodes of flexible bodies.
-        flexible: the flexible bodies, in the order of the model's families.
+        parts: the parts of the model that represent the file's elements.
         model: the model that was built.
     """
-    m = source.m
+    m, frames, actuators = source.m, parts.frames, parts.driven
     address = source.column("actuator_ctrladr")
     control = np.asarray(address[actuators], np.int32) if len(address) else actuators
     activated = np.asarray(m.actuator_actadr)[actuators]
     activation = np.asarray(activated[activated >= 0], np.int32)
     captured = np.asarray(frames.body[captured_bodies(source)], np.int32)
     model_layout = mujoco_coordinates(model)
-    joints = nodes[m.jnt_bodyid]
+    joints = parts.nodes[m.jnt_bodyid]
     rigid = np.ones(m.nq, bool), np.ones(m.nv, bool)
     for kept, address in zip(rigid, (m.jnt_qposadr, m.jnt_dofadr), strict=True):
         kept[np.asarray(address)[joints]] = False
@@ -56,7 +47,7 @@ def layout(
             places,
             nq=m.nq,
             nv=m.nv,
-            nodes=_nodes(source, flexible),
+            nodes=_nodes(source, parts.flexible),
             nu=m.nu,
             control=control,
             na=m.na,

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.elements.fluid_boxes import read_fluid
-from jaxccp.io.mjcf.elements.read_sensors import ElementNames, read_sensors
+from jaxccp.io.mjcf.elements.read_sensors import read_sensors
 from jaxccp.io.mjcf.elements.registry import add_elements
 from jaxccp.io.mjcf.files.origin import Origin
 from jaxccp.io.mjcf.files.packages import check_packages
@@ -31,8 +31,8 @@ from jaxccp.sensors import Coordinates, Sensors
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The source of a model and the options it was read with, to read it again."""
+class LoadOptions:
+    """The source of a model and the options it was loaded with."""
 
     origin: Origin
     """Source of the model."""
@@ -66,7 +66,7 @@ class Loaded:
     approximated: tuple[str, ...]
     """Elements whose effect differs from MuJoCo's, and assumptions about what a URDF does not
     contain."""
-    reading: Reading = field(repr=False)
+    reading: LoadOptions = field(repr=False)
     """Source and options, to read the file again."""
 
     @property
@@ -132,7 +132,7 @@ def load(
     options = UrdfOptions(check_packages(packages or {}), floating, actuators)
     report = ImportReport()
     source = Source(model, options, report)
-    reading = Reading(source.origin, options, softness)
+    reading = LoadOptions(source.origin, options, softness)
     report.refuse_ignored(source.path, allow_unsupported)
     gravity = [0.0, 0.0, 0.0] if source.is_disabled("GRAVITY") else source.m.opt.gravity
     builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
@@ -147,13 +147,10 @@ def load(
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places = layout(source, parts.frames, parts.driven, parts.nodes, parts.flexible, built)
+        places = layout(source, parts, built)
         keys = keyframes(source)
         note_open_keyframes(built, state, places, keys, report)
-        names = ElementNames(
-            parts.frames, parts.axes, parts.tendons, parts.driven.tolist(), parts.shapes
-        )
-        sensors = read_sensors(source, names, places, built)
+        sensors = read_sensors(source, parts, places, built)
     except InputError:
         raise
     except ValueError as error:

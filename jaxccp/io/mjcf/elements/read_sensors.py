@@ -1,11 +1,11 @@
 """The sensors of a file."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from jaxccp.io.mjcf.elements.bodies import NOWHERE, Frames, subtree
-from jaxccp.io.mjcf.elements.joints import Axes
+from jaxccp.io.mjcf.elements.bodies import NOWHERE, subtree
+from jaxccp.io.mjcf.elements.registry import Elements
 from jaxccp.io.mjcf.elements.sensor_scopes import ScopeFinder, UnreadableSensor
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.model.model import Model
@@ -17,38 +17,16 @@ OURS = ("joint", "body")
 other targets."""
 
 
-def sensed_tendons(source: Source) -> set[int]:
-    """Return the file's numbers of the tendons with a sensor."""
-    m = source.m
-    return {int(i) for i in m.sensor_objid[m.sensor_objtype == _object(source, "TENDON")]}
-
-
-@dataclass(frozen=True)
-class ElementNames:
-    """Names and numbers, in the model, of the file's elements."""
-
-    frames: Frames
-    """Places of the file's bodies in the model."""
-    axes: Axes
-    """Names of the axes of the file's joints."""
-    tendons: dict[int, str]
-    """Names of the model's tendons, by the file's number."""
-    actuators: list[int]
-    """The file's number of each actuator of the model."""
-    shapes: dict[int, int]
-    """The model's shape, by the file's number of the geom."""
-
-
-def read_sensors(source: Source, names: ElementNames, layout: Coordinates, model: Model) -> Sensors:
+def read_sensors(source: Source, parts: Elements, layout: Coordinates, model: Model) -> Sensors:
     """Return the sensors of the file; those that cannot be read are listed in ``unreadable``.
 
     Args:
         source: the compiled file.
-        names: names and numbers of the file's elements in the model.
+        parts: the parts of the model that represent the file's elements.
         layout: layout of the file's coordinates.
         model: the model that was built.
     """
-    finder = _Finder(source, names, model)
+    finder = _Finder(source, parts, model)
     sensors: dict[str, Sensor] = {}
     unreadable: list[str] = []
     for sensor in range(source.m.nsensor):
@@ -65,11 +43,11 @@ def read_sensors(source: Source, names: ElementNames, layout: Coordinates, model
 class _Finder:
     """Finds what the file's sensors read in the model."""
 
-    def __init__(self, source: Source, names: ElementNames, model: Model) -> None:
+    def __init__(self, source: Source, parts: Elements, model: Model) -> None:
         self.source, self.model = source, model
-        self.places, self.axes = names.frames, names.axes
-        self.tendons, self.actuators = names.tendons, names.actuators
-        self.scopes = ScopeFinder(source, names.frames, names.shapes, model)
+        self.places, self.axes = parts.frames, parts.axes
+        self.tendons, self.actuators = parts.tendons, parts.driven.tolist()
+        self.scopes = ScopeFinder(source, parts.frames, parts.shapes, model)
 
     def find(self, sensor: int) -> Sensor:
         """Return one of the file's sensors.

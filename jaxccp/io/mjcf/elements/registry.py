@@ -11,7 +11,6 @@ from jaxccp.io.mjcf.elements.cables import read_cables
 from jaxccp.io.mjcf.elements.equality_constraints import add_equalities
 from jaxccp.io.mjcf.elements.geoms import add_geoms
 from jaxccp.io.mjcf.elements.joints import Axes, add_joints
-from jaxccp.io.mjcf.elements.read_sensors import sensed_tendons
 from jaxccp.io.mjcf.elements.read_sites import add_sites
 from jaxccp.io.mjcf.elements.tendons import add_tendons
 from jaxccp.io.mjcf.files.source import Source
@@ -57,8 +56,7 @@ def add_elements(
     flexible = add_flexes(source, builder, frames, read_flexes(source, report))
     cables = read_cables(source, report)
     axes = add_joints(source, builder, frames, nodes, cables, report)
-    sensed = sensed_tendons(source)
-    tendons = add_tendons(source, builder, frames, axes, sensed, report)
+    tendons = add_tendons(source, builder, frames, axes, report)
     driven = add_actuators(source, builder, axes, tendons, report)
     add_equalities(source, builder, frames, axes, tendons.values(), nodes, report)
     shapes = add_geoms(source, builder, frames, flexible, softness, report)

@@ -32,7 +32,6 @@ def add_tendons(
     builder: ModelBuilder,
     frames: Frames,
     axes: Axes,
-    sensed: set[int],
     report: ImportReport,
 ) -> dict[int, str]:
     """Add the file's tendons that have an effect or a sensor to a builder.
@@ -42,7 +41,6 @@ def add_tendons(
         builder: the builder.
         frames: places of the file's bodies in the model.
         axes: names of the axes of the file's joints.
-        sensed: the file's numbers of tendons with a sensor.
         report: the report of tendons that are left out.
 
     Returns:
@@ -54,6 +52,8 @@ def add_tendons(
     m = source.m
     trn = int(source.mujoco.mjtTrn.mjTRN_TENDON)
     pulled = {int(m.actuator_trnid[i, 0]) for i in np.flatnonzero(m.actuator_trntype == trn)}
+    kind = int(source.mujoco.mjtObj.mjOBJ_TENDON)
+    sensed = {int(i) for i in m.sensor_objid[m.sensor_objtype == kind]}
     bilateral = _bilateral_lengths(source, report)
     names: dict[int, str] = {}
     for tendon in range(m.ntendon):
