@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.files.source import Source
+from jaxccp.io.mjcf.inertia import combined
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import to_matrix, to_quaternion
 
@@ -107,17 +108,11 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
             rotation[parts] = axes.T @ rotation[parts]
             continue
         axes = rotation[first].copy()
-        mass = m.body_mass[parts]
-        centre = mass @ data.xipos[parts] / max(mass.sum(), np.finfo(float).tiny)
         principal = data.ximat[parts].reshape(-1, 3, 3)
-        inertia = inertia_about(centre, mass, principal, m.body_inertia[parts], data.xipos[parts])
-        index = builder.add_body(
-            float(mass.sum()),
-            axes.T @ inertia @ axes,
-            centre,
-            to_quaternion(axes),
-            name=name,
-        )
+        inertias = np.einsum("nij,nj,nkj->nik", principal, m.body_inertia[parts], principal)
+        mass, centre, inertia = combined(m.body_mass[parts], data.xipos[parts], inertias)
+        orientation = to_quaternion(axes)
+        index = builder.add_body(mass, axes.T @ inertia @ axes, centre, orientation, name=name)
         body[parts] = index
         position[parts] = (position[parts] - centre) @ axes
         rotation[parts] = axes.T @ rotation[parts]
@@ -138,26 +133,3 @@ def subtree(source: Source, root: int) -> Bool[np.ndarray, " n"]:
     for body in range(root + 1, source.m.nbody):
         within[body] |= within[source.m.body_parentid[body]]
     return within
-
-
-def inertia_about(
-    point: Float[np.ndarray, "3"],
-    mass: Float[np.ndarray, " n"],
-    axes: Float[np.ndarray, "n 3 3"],
-    moments: Float[np.ndarray, "n 3"],
-    centres: Float[np.ndarray, "n 3"],
-) -> Float[np.ndarray, "3 3"]:
-    """Return the total inertia of n bodies about a common point [kg m²].
-
-    Args:
-        point: the point [m].
-        mass: masses [kg].
-        axes: principal axes of each body's inertia, in columns.
-        moments: principal moments about each body's centre of mass [kg m²].
-        centres: centres of mass [m].
-    """
-    total = np.zeros((3, 3))
-    for weight, principal, moment, arm in zip(mass, axes, moments, centres - point, strict=True):
-        shift = (arm @ arm) * np.eye(3) - np.outer(arm, arm)
-        total += (principal * moment) @ principal.T + weight * shift
-    return 0.5 * (total + total.T)

@@ -3,8 +3,9 @@
 import numpy as np
 from jaxtyping import Bool
 
-from jaxccp.io.mjcf.elements.bodies import NOWHERE, Frames, inertia_about, subtree
+from jaxccp.io.mjcf.elements.bodies import NOWHERE, Frames, subtree
 from jaxccp.io.mjcf.files.source import Source
+from jaxccp.io.mjcf.inertia import combined
 from jaxccp.model.model import Model
 from jaxccp.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from jaxccp.scene.frames import to_matrix
@@ -179,10 +180,8 @@ class ScopeFinder:
         """Return the total mass [kg], centre of mass [m] and inertia about it [kg m²] of some of
         the file's bodies, in the axes of the model's body."""
         m, frames = self.source.m, self.frames
-        mass = np.asarray(m.body_mass)[parts]
         centres = np.array([frames.point(part, m.body_ipos[part]) for part in parts])
-        total = float(mass.sum())
-        centre = mass @ centres / max(total, np.finfo(float).tiny)
         principal = np.array([to_matrix(m.body_iquat[part]) for part in parts])
         axes = frames.rotation[parts] @ principal
-        return total, centre, inertia_about(centre, mass, axes, m.body_inertia[parts], centres)
+        inertias = np.einsum("nij,nj,nkj->nik", axes, m.body_inertia[parts], axes)
+        return combined(m.body_mass[parts], centres, inertias)

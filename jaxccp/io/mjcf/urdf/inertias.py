@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.inertia import combined
 from jaxccp.scene.frames import to_matrix
 
 DEFAULT_MASS = 0.01
@@ -114,24 +115,21 @@ def _complete(rigid: _Rigid, report: ImportReport) -> None:
 def _total(rigid: _Rigid) -> tuple[float, Float[np.ndarray, "3 3"]]:
     """Return the total mass [kg] and the inertia about the common centre of mass [kg m²] of a group
     of fixed links."""
-    mass, moment, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
+    mass, centres, inertias = [], [], []
     for part in (part for part in rigid.parts if part.explicitinertial):
-        position, rotation = np.zeros(3), np.eye(3)
+        centre, rotation = part.ipos, to_matrix(part.iquat)
         body = part
         while body.name != rigid.top.name:
             axes = to_matrix(body.quat)
-            position, rotation = body.pos + axes @ position, axes @ rotation
+            centre, rotation = body.pos + axes @ centre, axes @ rotation
             body = body.parent
-        centre = position + rotation @ part.ipos
-        axes = rotation @ to_matrix(part.iquat)
-        mass += part.mass
-        moment += part.mass * centre
-        inertia += axes @ _tensor(part) @ axes.T + part.mass * _spread(centre)
-    return mass, inertia - (mass * _spread(moment / mass) if mass > 0 else 0.0)
-
-
-def _spread(arm: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3 3"]:
-    return (arm @ arm) * np.eye(3) - np.outer(arm, arm)
+        mass.append(part.mass)
+        centres.append(centre)
+        inertias.append(rotation @ _tensor(part) @ rotation.T)
+    total, _, inertia = combined(
+        np.array(mass), np.reshape(centres, (-1, 3)), np.reshape(inertias, (-1, 3, 3))
+    )
+    return total, inertia
 
 
 def _tensor(body: Any) -> Float[np.ndarray, "3 3"]:
