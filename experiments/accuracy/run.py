@@ -125,7 +125,7 @@ def judged(judge: ModuleType, item, lam: np.ndarray, task: Task) -> tuple[float,
     mine = item.file_multipliers(lam)
     # Where bodies stick together the cone's apex lies below zero, which the judge does not know.
     shift = np.zeros_like(mine)
-    shift[item.order] = item.unit * item.cohesion
+    shift[item.order] = item.unit * item.shift
     problem["r"] = problem["r"] - problem["N"] @ shift
     worst, _, _ = judge.residuals(problem, mine + shift, task.law)
     if task.law == "ncp" or problem["lam"] is None:

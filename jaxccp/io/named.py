@@ -21,8 +21,9 @@ class NamedProblem:
     """The problem."""
     order: np.ndarray
     """Row of the file for each row of the problem (scalar rows first, then contacts), (n,)."""
-    cohesion: np.ndarray
-    """Problem's multipliers minus the file's [N·s], (n,), in the problem's order."""
+    shift: np.ndarray
+    """Problem's multipliers minus the file's [N·s], (n,), in the problem's order: the cohesion on
+    normal rows, 0 elsewhere."""
     unit: np.ndarray
     """Factors that convert the problem's multipliers to the file's units, (n,)."""
     objective: float
@@ -34,7 +35,7 @@ class NamedProblem:
         """Convert multipliers of the problem [N·s], (n,), to the units and row order of the
         file."""
         out = np.empty(lam.shape)
-        out[self.order] = self.unit * (np.asarray(lam, np.float64) - self.cohesion)
+        out[self.order] = self.unit * (np.asarray(lam, np.float64) - self.shift)
         return out
 
 

@@ -9,8 +9,7 @@ from jaxccp.io.arrays import Arrays
 from jaxccp.io.bodies_layout import read_bodies
 from jaxccp.io.delassus_layout import read_delassus
 from jaxccp.io.named import NamedProblem
-from jaxccp.io.system_layout import read_system
-from jaxccp.io.velocities_layout import read_velocities
+from jaxccp.io.system_layout import read_system, read_velocities
 
 LAYOUTS = {
     "delassus": read_delassus,

@@ -14,9 +14,8 @@ def write_system(folder: str | Path, descriptor: Descriptor) -> Path:
     """Write the matrices of a step: ``system.npz``, and H, J, E, f, b, Z and d = (f, −b) in
     MatrixMarket text.
 
-    The npz file has the layout "system" (``jaxccp/io/system_layout.py``), or "velocities" for
-    blocks over generalised velocities (``jaxccp/io/velocities_layout.py``);
-    :func:`jaxccp.io.read_problem` reads it as a problem. The other files are ``H.mtx``, …, and
+    The npz file has the layout "system", or "velocities" for blocks over generalised velocities
+    (``jaxccp/io/system_layout.py``); :func:`jaxccp.io.read_problem` reads it as a problem. The other files are ``H.mtx``, …, and
     ``rhs.mtx`` for d, for other programs, as Chrono's ``WriteMatrixBlocks`` and ``WriteMatrix``
     write them: fixed bodies have no columns.
 

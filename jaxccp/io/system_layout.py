@@ -1,4 +1,6 @@
-"""The layout "system": n rows on nb bodies, H v − Jᵀλ = f and u = J v + diag(E) λ + b.
+"""The layouts "system" and "velocities": n rows, H v − Jᵀλ = f and u = J v + diag(E) λ + b.
+
+"system" is about nb bodies:
 
     H_data, H_indices, H_indptr, H_shape   CSR of H (6 nb × 6 nb) [kg], [kg m], [kg m²]
     J_data, J_indices, J_indptr, J_shape   CSR of the Jacobian (n × 6 nb)
@@ -9,15 +11,18 @@
     rolling (c, 2)  optional: coefficients of spinning and rolling friction, in units of length of
                     the angular rows; contacts then have six rows: spin, rolling, rolling come last
 
-What :func:`jaxccp.io.write_system` writes. H is symmetric and positive definite; where it couples
-bodies, it is factorised as one dense matrix.
+H is symmetric and positive definite; where it couples bodies, it is factorised as one dense matrix.
+
+"velocities" is about v generalised velocities: H (v × v), J (n × v), f (v,), all others as above.
+
+:func:`jaxccp.io.write_system` writes both, "velocities" for a step in reduced coordinates.
 """
 
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
-from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus, Delassus, Problem
+from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus, Delassus, Problem, WhitenedDelassus
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.compressed_rows import read_csr
 from jaxccp.io.cone_type import read_cone_type
@@ -35,31 +40,25 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     Raises:
         InputError: an array is missing, has the wrong shape, or does not describe such a problem.
     """
-    lo, hi = arrays.bounds("lo", "hi", None)
-    mu = arrays.not_negative("mu", None)
-    s, c = len(lo), len(mu)
-    rolling = arrays.not_negative("rolling", c, 2) if "rolling" in arrays else None
-    width = 3 if rolling is None else 6
-    n = s + width * c
-    compliance, b = arrays.not_negative("E", n), arrays.floats("b", n)
-    f = arrays.floats("f", None)
+    f, compliance, b, cones = _rows(arrays, dtype)
+    s, c, width = len(cones.lo), len(cones.mu), cones.width
     if len(f) % 6:
         raise arrays.fault("f", f"has {len(f)} numbers", "store six per body")
     nb = len(f) // 6
     block = np.concatenate([np.arange(s), s + np.repeat(np.arange(c), width)])
-    rows, bodies = paired_rows(arrays, "J", nb, np.arange(n), block, s)
+    rows, bodies = paired_rows(arrays, "J", nb, np.arange(len(b)), block, s)
 
     # An additional body stands for "none"; no row acts on it.
     blocks, matrix = _mass(arrays, nb)
     if matrix is None:
-        factors = lower_factor(arrays, blocks)
+        factors = _lower_factor(arrays, blocks)
         root = np.concatenate([np.swapaxes(np.linalg.inv(factors), 1, 2), np.zeros((1, 6, 6))])
         rows = np.einsum("nbi,nbij->nbj", rows, root[bodies[block]])
         momentum = np.concatenate([f.reshape(-1, 6), np.zeros((1, 6))])
         motion = np.einsum("bji,bj->bi", root, momentum)
     else:
         factor = np.eye(6 * nb + 6)
-        factor[:-6, :-6] = lower_factor(arrays, matrix)
+        factor[:-6, :-6] = _lower_factor(arrays, matrix)
         motion = np.zeros((nb + 1, 6))
         motion[:-1] = np.linalg.solve(matrix, f).reshape(-1, 6)
     r = b + np.einsum("nbi,nbi->n", rows, motion[bodies[block]])
@@ -75,13 +74,45 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     delassus: Delassus = paired
     if matrix is not None:
         delassus = CoupledDelassus(paired, jnp.asarray(factor, dtype))
-    bounds = jnp.asarray(lo, dtype), jnp.asarray(hi, dtype)
+    return _named(arrays, delassus, r, cones)
+
+
+def read_velocities(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
+    """Read a problem of the layout "velocities".
+
+    Args:
+        arrays: the file.
+        dtype: dtype of the problem's arrays.
+
+    Raises:
+        InputError: an array is missing, has the wrong shape, or does not describe such a problem.
+    """
+    f, compliance, b, cones = _rows(arrays, dtype)
+    n, v = len(b), len(f)
+    mass, jacobian = _dense(arrays, "H", (v, v)), _dense(arrays, "J", (n, v))
+    factor = _lower_factor(arrays, arrays.symmetric("H_data", mass, mass.T))
+    whitened = np.linalg.solve(factor, jacobian.T).T
+    r = b + whitened @ np.linalg.solve(factor, f)
+    delassus = WhitenedDelassus(jnp.asarray(whitened, dtype), jnp.asarray(compliance, dtype))
+    return _named(arrays, delassus, r, cones)
+
+
+def _rows(arrays: Arrays, dtype: DTypeLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, Cones]:
+    """Return f, the diagonal of E, b and the cones."""
+    lo, hi = arrays.bounds("lo", "hi", None)
+    mu, f = arrays.not_negative("mu", None), arrays.floats("f", None)
+    rolling = arrays.not_negative("rolling", len(mu), 2) if "rolling" in arrays else None
+    n = len(lo) + (3 if rolling is None else 6) * len(mu)
     coefficients = None if rolling is None else jnp.asarray(rolling, dtype)
+    bounds = jnp.asarray(lo, dtype), jnp.asarray(hi, dtype)
     cones = Cones(*bounds, jnp.asarray(mu, dtype), read_cone_type(arrays), coefficients)
-    problem = Problem(delassus, jnp.asarray(r, dtype), cones)
-    return make_named_problem(
-        arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n), np.ones(n)
-    )
+    return f, arrays.not_negative("E", n), arrays.floats("b", n), cones
+
+
+def _named(arrays: Arrays, delassus: Delassus, r: np.ndarray, cones: Cones) -> NamedProblem:
+    problem = Problem(delassus, jnp.asarray(r, cones.mu.dtype), cones)
+    zero = np.zeros(len(r))
+    return make_named_problem(arrays, problem, r, np.arange(len(r)), zero, zero, 1.0 + zero)
 
 
 def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -100,19 +131,20 @@ def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:
     return np.zeros((0, 6, 6)), arrays.symmetric("H_data", matrix, matrix.T)
 
 
-def lower_factor(arrays: Arrays, matrix: np.ndarray) -> np.ndarray:
-    """Return the lower Cholesky factor L of the file's H = L Lᵀ.
-
-    Args:
-        arrays: the file, for the error.
-        matrix: H, or a batch of its blocks.
-
-    Raises:
-        InputError: H is not positive definite.
-    """
+def _lower_factor(arrays: Arrays, matrix: np.ndarray) -> np.ndarray:
+    """Return the lower Cholesky factor L of the file's H = L Lᵀ, or of each of its blocks."""
     try:
         return np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         raise arrays.fault(
             "H_data", "is not positive definite", "leave out bodies that cannot move"
         ) from None
+
+
+def _dense(arrays: Arrays, name: str, expected: tuple[int, int]) -> np.ndarray:
+    shape, row, column, data = read_csr(arrays, name)
+    if shape != expected:
+        raise arrays.fault(f"{name}_shape", f"is {shape}", f"f, lo and mu need {expected}")
+    dense = np.zeros(shape)
+    np.add.at(dense, (row, column), data)
+    return dense
