@@ -1,15 +1,15 @@
 """Dimensions of MuJoCo's coordinate arrays, with the names of their entries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
-from jaxtyping import Int
 
 from jaxccp.dynamics.acceleration import Acceleration
 from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.model.state import State
 from jaxccp.model.topology import Topology
+from jaxccp.sensors.coordinates.addresses import Places
 
 LENGTHS = {"axis": (1, 1), "ball": (4, 3), "body": (7, 6)}
 """Number of coordinates and number of rates of an axis, a ball and a free body."""
@@ -48,22 +48,16 @@ def checked_acceleration(state: State, acceleration: Acceleration) -> Accelerati
     )
 
 
-def coordinate_dimensions(
-    topology: Topology,
-    counts: tuple[int, int],
-    tables: Mapping[str, Int[np.ndarray, "3 n"]],
-    nodes: Int[np.ndarray, "4 n"],
-) -> tuple[Dimension, Dimension]:
+def coordinate_dimensions(topology: Topology, places: Places) -> tuple[Dimension, Dimension]:
     """Return the dimensions of ``qpos`` and ``qvel``, with the addresses of joints and bodies.
 
     Args:
         topology: names of joints, axes and bodies.
-        counts: lengths of ``qpos`` and ``qvel``.
-        tables: first address in ``qpos``, first in ``qvel`` and index, by the kinds of ``LENGTHS``.
-        nodes: family, address in ``qpos``, address in ``qvel`` and number among the velocities.
+        places: addresses of the coordinates.
     """
-    dimensions = []
-    for row, (label, count) in enumerate(zip(("coordinates", "rates"), counts, strict=True)):
+    tables = {"axis": places.single, "ball": places.ball, "body": places.free}
+    nodes, dimensions = places.nodes, []
+    for row, (label, count) in enumerate((("coordinates", places.nq), ("rates", places.nv))):
         owners = [""] * count
         for kind, table in tables.items():
             length = LENGTHS[kind][row]

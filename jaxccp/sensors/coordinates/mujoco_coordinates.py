@@ -63,40 +63,33 @@ class Coordinates:
             ValueError: an array has another shape.
         """
         places, state = self.places, checked_state(model, state)
-        tables = {"axis": places.single, "ball": places.ball, "body": places.free}
-        counts = places.nq, places.nv
-        nq, nv = coordinate_dimensions(model.topology, counts, tables, places.nodes)
+        nq, nv = coordinate_dimensions(model.topology, places)
         dtype = state.position.dtype
         qpos = as_floats("qpos", qpos, [nq], dtype)
         qvel = as_floats("qvel", jnp.zeros(places.nv) if qvel is None else qvel, [nv], dtype)
-        address, speed, body = places.free
+        address, _, body = places.free
         orientation = quaternion.normalize(qpos[address_range(address + 3, 4)])
         arm = quaternion.rotate(orientation, self.centre)
-        spin = quaternion.rotate(orientation, qvel[address_range(speed + 3, 3)])
+        linear, spin = self._free_twists(orientation, arm, qvel)
         with_free_bodies = replace(
             state,
             position=state.position.at[body].set(qpos[address_range(address, 3)] + arm),
             quaternion=state.quaternion.at[body].set(orientation),
-            velocity=state.velocity.at[body].set(qvel[address_range(speed, 3)] + cross(spin, arm)),
+            velocity=state.velocity.at[body].set(linear),
             angular_velocity=state.angular_velocity.at[body].set(spin),
             rotors=jax.tree.map(jnp.zeros_like, state.rotors),
         )
         with_free_bodies = with_nodes(model, with_free_bodies, places.nodes, qpos, qvel)
         if not model.topology.linkage.joints:
             return with_free_bodies
-        coordinate, rate = (
-            jnp.zeros_like(state.joint_positions),
-            jnp.zeros_like(state.joint_positions),
-        )
-        address, speed, axis = places.single
+        address, _, axis = places.single
+        coordinate = jnp.zeros_like(state.joint_positions)
         coordinate = coordinate.at[axis].set(qpos[address] - self.reference)
-        rate = rate.at[axis].set(qvel[speed])
-        address, speed, axis = places.ball
+        address, _, axis = places.ball
         rotation = quaternion.normalize(qpos[address_range(address, 4)])
         rotation = quaternion.multiply(quaternion.conjugate(self.ball_reference), rotation)
         coordinate = coordinate.at[address_range(axis, 3)].set(quaternion.log(rotation))
-        rate = rate.at[address_range(axis, 3)].set(qvel[address_range(speed, 3)])
-        posed = forward_kinematics(model, with_free_bodies, coordinate, rate)
+        posed = forward_kinematics(model, with_free_bodies, coordinate, self._rates(state, qvel))
         if not len(model.topology.linkage.loops):
             return posed
         # Joints that close loops have coordinates too.
@@ -172,27 +165,36 @@ class Coordinates:
         Raises:
             ValueError: ``qvel`` has another shape, or the model has flexible bodies.
         """
-        topology, places = model.topology, self.places
+        topology = model.topology
         if model.families:
             raise ValueError("velocities: the model has flexible bodies")
         state = checked_state(model, state)
-        tables = {"axis": places.single, "ball": places.ball, "body": places.free}
-        counts = places.nq, places.nv
-        _, nv = coordinate_dimensions(topology, counts, tables, places.nodes)
+        _, nv = coordinate_dimensions(topology, self.places)
         qvel = as_floats("qvel", qvel, [nv], state.position.dtype)
-        _, speed, body = places.free
+        body = self.places.free[2]
         orientation = state.quaternion[body]
+        arm = quaternion.rotate(orientation, self.centre)
+        free = jnp.concatenate(self._free_twists(orientation, arm, qvel), axis=1)
+        twists = jnp.zeros_like(state.twist).at[body].set(free)
+        twists = twists[root_and_free_bodies(topology)]
+        rates = self._rates(state, qvel)[topology.dofs.axes]
+        return join_velocities(topology, VelocityParts(twists, rates, []))
+
+    def _free_twists(
+        self, orientation: Float[Array, "f 4"], arm: Float[Array, "f 3"], qvel: Float[Array, " nv"]
+    ) -> tuple[Float[Array, "f 3"], Float[Array, "f 3"]]:
+        """Return velocities of the centres of mass [m/s] and angular velocities [rad/s] of the free
+        bodies, in world axes."""
+        speed = self.places.free[1]
         spin = quaternion.rotate(orientation, qvel[address_range(speed + 3, 3)])
-        linear = qvel[address_range(speed, 3)] + cross(
-            spin, quaternion.rotate(orientation, self.centre)
-        )
-        twists = jnp.zeros_like(state.twist).at[body].set(jnp.concatenate([linear, spin], axis=1))
-        rates = jnp.zeros_like(state.joint_positions)
-        rates = rates.at[places.single[2]].set(qvel[places.single[1]])
-        _, speed, axis = places.ball
-        rates = rates.at[address_range(axis, 3)].set(qvel[address_range(speed, 3)])
-        placed = twists[root_and_free_bodies(topology)], rates[topology.dofs.axes]
-        return join_velocities(topology, VelocityParts(*placed, []))
+        return qvel[address_range(speed, 3)] + cross(spin, arm), spin
+
+    def _rates(self, state: State, qvel: Float[Array, " nv"]) -> Float[Array, " na"]:
+        """Return the rates of all axes [m/s, rad/s]; 0 for axes without a coordinate."""
+        _, speed, axis = self.places.single
+        rates = jnp.zeros_like(state.joint_positions).at[axis].set(qvel[speed])
+        _, speed, axis = self.places.ball
+        return rates.at[address_range(axis, 3)].set(qvel[address_range(speed, 3)])
 
     def forces(
         self, model: Model, state: State, force: Float[Floats, " nv"]
