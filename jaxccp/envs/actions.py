@@ -10,8 +10,8 @@ from jaxccp.math.array_input import Dimension, Floats, as_floats
 
 
 def as_action(
-    spec: Spec, action: Float[Floats, " na"], names: Sequence[str] = ()
-) -> Float[Array, " na"]:
+    spec: Spec, action: Float[Floats, " nu"], names: Sequence[str] = ()
+) -> Float[Array, " nu"]:
     """Return an action as an array of floats.
 
     Args:
@@ -27,8 +27,8 @@ def as_action(
 
 
 def admissible(
-    spec: Spec, action: Float[Floats, " na"], names: Sequence[str] = ()
-) -> tuple[Float[Array, " na"], dict[str, Int[Array, ""]]]:
+    spec: Spec, action: Float[Floats, " nu"], names: Sequence[str] = ()
+) -> tuple[Float[Array, " nu"], dict[str, Int[Array, ""]]]:
     """Return the action with NaN, and infinity where there is no limit to clip it to, replaced by 0
     and clipped to its range, and the number of entries changed by each.
 

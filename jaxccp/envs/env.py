@@ -73,7 +73,7 @@ class Env(Protocol):
         """Return the initial state of a new episode, drawn from ``key``."""
         ...
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         """Return the state after ``action`` for ``ctrl_dt``."""
         ...
 

@@ -84,7 +84,7 @@ class Environment:
         info = {"goal": start.goal, "action": action, "wrenches": wrenches}
         return EnvState(physics, obs, zero, no, no, obs, key, metrics, info)
 
-    def step(self, state: EnvState, action: Float[Floats, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Floats, " nu"]) -> EnvState:
         task, info = self.task, state.info
         names = self.layout.places.control_names
         admitted, counts = admissible(self.action_spec, action, names)
@@ -123,7 +123,7 @@ class Environment:
         self,
         state: State,
         wrenches: Float[Array, "nb 6"],
-        action: Float[Array, " na"],
+        action: Float[Array, " nu"],
         goal: Float[Array, " g"],
     ) -> Moment:
         """Return the data of a state that the task sees.
@@ -138,7 +138,7 @@ class Environment:
         return Moment(self.model, state, qpos, qvel, wrenches, action, goal)
 
     def _advanced(
-        self, physics: Carry, action: Float[Array, " na"]
+        self, physics: Carry, action: Float[Array, " nu"]
     ) -> tuple[Carry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
         """Advance by ``ctrl_dt``.
 

@@ -29,7 +29,7 @@ class Moment:
     wrenches: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body in the stepper's last step, world
     axes, about its centre of mass; 0 after a reset."""
-    action: Float[Array, " na"]
+    action: Float[Array, " nu"]
     """Action that led to this instant, within its range; 0 after a reset."""
     goal: Float[Array, " g"]
     """Goal of the episode."""

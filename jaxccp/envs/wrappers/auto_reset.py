@@ -59,7 +59,7 @@ class AutoReset(Wrapper):
         state = self.env.reset(jax.random.fold_in(key, 0))
         return with_info(state, **{INFO_KEY: Reserve(key, zero, self._start(key, zero + 1), no)})
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         reserve: Reserve = state.info[INFO_KEY]
         inner_info = {name: value for name, value in state.info.items() if name != INFO_KEY}
         after = self.env.step(replace(state, info=inner_info), action)

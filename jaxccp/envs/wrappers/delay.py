@@ -32,6 +32,6 @@ class ActionDelay(Wrapper):
             self.env.reset(key), pending=jnp.zeros((self.steps, *spec.shape), spec.dtype)
         )
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         line = jnp.concatenate([state.info["pending"], as_action(self.action_spec, action)[None]])
         return with_info(self.env.step(state, line[0]), pending=line[1:])

@@ -30,7 +30,7 @@ class EpisodeLimit(Wrapper):
     def reset(self, key: Key) -> EnvState:
         return with_info(self.env.reset(key), steps=jnp.zeros((), jnp.int32))
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         after = self.env.step(state, action)
         steps = state.info["steps"] + 1
         return with_info(
@@ -57,7 +57,7 @@ class ActionRepeat(Wrapper):
     def ctrl_dt(self) -> float:
         return self.times * self.env.ctrl_dt
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         def again(before: EnvState, _: None) -> tuple[EnvState, None]:
             after = self.env.step(before, action)
             metrics = {

@@ -25,7 +25,7 @@ class ObservationNoise(Wrapper):
     def reset(self, key: Key) -> EnvState:
         return self._noisy(self.env.reset(key))
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         return self._noisy(self.env.step(state, action))
 
     def _noisy(self, state: EnvState) -> EnvState:
@@ -55,7 +55,7 @@ class ObservationDelay(Wrapper):
         state = self.env.reset(key)
         return with_info(state, on_the_way=jnp.tile(state.obs, (self.steps, 1)))
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         after = self.env.step(state, action)
         line = jnp.concatenate([state.info["on_the_way"], after.obs[None]])
         return with_info(with_observation(after, line[0]), on_the_way=line[1:])
@@ -79,7 +79,7 @@ class FrameStack(Wrapper):
         state = self.env.reset(key)
         return self._stacked(state, jnp.tile(state.obs, (self.count, 1)))
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         after = self.env.step(state, action)
         return self._stacked(after, jnp.concatenate([state.info["frames"][1:], after.obs[None]]))
 

@@ -63,7 +63,7 @@ class Wrapper:
     def reset(self, key: Key) -> EnvState:
         return self.env.reset(key)
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Array, " nu"]) -> EnvState:
         return self.env.step(state, action)
 
 
