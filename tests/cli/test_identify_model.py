@@ -123,7 +123,7 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
         (["cart.xml", "swing_0.csv", "--draws", "9", "--resume", "a.json"], "leave one of them"),
         (["--demo", "--holdout", "0"], "have to be held out"),
         (["swing_0.csv", "swing_1.csv"], "DATA.npz or --demo, or a model file and DATA"),
-        (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "is no fit of a model"),
+        (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "has no parameters of a fit"),
         (["--config", "cart.xml"], "give a TOML file"),
         (["glue.xml", "swing_0.csv", "--parameters", "gravity"], "adhesion is not supported"),
         (["glue.xml", *UNSUPPORTED], "segment is missing"),

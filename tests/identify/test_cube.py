@@ -21,7 +21,6 @@ from jaxccp.identify.case import subject_of
 from jaxccp.identify.cube.errors import Comparison, Errors, TossErrors
 from jaxccp.identify.cube.fit import DEFAULT, PARAMETERS, Cube, CubeSettings, fit_cube
 from jaxccp.identify.cube.report import Identified, as_json, picture, read_parameters
-from jaxccp.identify.estimation.cross_validation import Part
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.io import InputError
 from tests.identify.recordings import flights, slides
@@ -176,7 +175,7 @@ def test_gradients_of_the_loss_match_central_differences(identified: Identified)
     values = np.concatenate([truth[None], truth + step, truth - step])
     # All values of the parameters in one batch, toss by toss.
     plan = copy.copy(single_evaluator.plan)
-    plan.batch = Part(single_evaluator.plan.batch, np.tile(tosses, len(values)))  # type: ignore[misc]
+    plan.batch = single_evaluator.plan.batch.part(np.tile(tosses, len(values)))  # type: ignore[misc]
     evaluator = single_evaluator.with_plan(plan)
     evaluator.weight = np.full(evaluator.observed, 1e-2)
     rows = np.repeat(values, len(tosses), axis=0)

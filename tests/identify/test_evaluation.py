@@ -8,7 +8,7 @@ import pytest
 
 from jaxccp import load
 from jaxccp.identify import Case, Parameter, Predictor, Problem, Simulate, compare, recording, split
-from jaxccp.identify.estimation.cross_validation import Part, folds_of
+from jaxccp.identify.estimation.cross_validation import folds_of
 
 pytest.importorskip("mujoco")
 
@@ -154,7 +154,7 @@ def test_folds_are_recordings_or_blocks(problem):
     np.testing.assert_array_equal(by_recording, batch.recording)
     blocks = folds_of(batch, 8)
     assert (np.diff(blocks) >= 0).all() and set(blocks) == set(range(8))
-    part = Part(replace(batch, joined=np.ones(len(batch), bool)), np.array([0, 1, 2, 5, 6]))
+    part = replace(batch, joined=np.ones(len(batch), bool)).part(np.array([0, 1, 2, 5, 6]))
     np.testing.assert_array_equal(part.joined, [True, True, False, True, False])
     for count in (1, 100):
         with pytest.raises(ValueError, match="folds"):

@@ -23,6 +23,7 @@ from jaxccp.identify import (
 )
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.parameters.units import unit_of
+from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.identify.report.as_json import fit_as_json, read_values
 from jaxccp.identify.report.curves import CaseCurves, Column, Curve, Curved, curves_of
 from jaxccp.identify.report.html_page import page
@@ -295,6 +296,15 @@ def test_units_follow_what_an_axis_does(fit):
     assert unit_of("gravity[2] of swing 1", subject, ()) == "m/s²"
     assert unit_of('channels["torque["swing"]"].offset', subject, ()) == "N m"
     assert unit_of("some name", subject, ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("motion", "unit"), [("slide", "m/s"), ("hinge", "rad/s"), ("ball", "rad/s")]
+)
+def test_channels_of_an_axis_have_units_of_its_motion(motion: str, unit: str):
+    """The rate of an axis of a ball is that of an angle, too."""
+    assert KINDS["rate"].unit_along(motion) == unit
+    assert KINDS["control"].unit_along(motion) == "of the actuator"
 
 
 def test_no_fit_is_refused(tmp_path):

@@ -12,8 +12,7 @@ import typer
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.identify_config import paths_of
 from jaxccp.cli.options import Exit, refuse
-from jaxccp.identify import Design, Excitation, Limits, excite
-from jaxccp.identify.estimation.evaluation import finite
+from jaxccp.identify import Design, Limits, excite
 from jaxccp.identify.problem import parameter_of
 from jaxccp.identify.report.as_json import read_known
 from jaxccp.io import load
@@ -60,30 +59,8 @@ def excite_command(
             refuse(str(error))
         files = {} if out is None else {"trajectory": str(motion.save(out))}
     if as_json:
-        typer.echo(json.dumps(_as_json(motion) | files))
+        typer.echo(json.dumps(motion.summary() | files))
     else:
         typer.echo("\n".join([str(motion), *(f"{key}: {path}" for key, path in files.items())]))
     if not motion.within_limits:
         raise typer.Exit(Exit.NOT_CONVERGED)
-
-
-def _as_json(motion: Excitation) -> dict[str, Any]:
-    """Return the report of a motion ready for JSON; infinite numbers are null."""
-    return {
-        "criterion": motion.criterion,
-        "score": {"random": finite(motion.scores[0]), "optimal": finite(motion.scores[1])},
-        "parameters": {
-            name: {"before": finite(before), "after": finite(after)}
-            for name, before, after in zip(motion.names, motion.before, motion.after, strict=True)
-        },
-        "limits": [
-            {
-                "what": use.what,
-                "value": use.value,
-                "limits": [finite(end) for end in use.limits],
-                "kept": use.kept,
-            }
-            for use in motion.uses
-        ],
-        "weakest": [str(weakness) for weakness in motion.weaknesses],
-    }

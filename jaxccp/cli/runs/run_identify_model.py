@@ -19,7 +19,7 @@ from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.identify_config import Config, as_table, config_of, residual_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
-from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, split
+from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, read_values, split
 from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.recording import Recording
@@ -219,16 +219,8 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
 
 def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
     """Read the settings for an evaluation of a fit, and the values of its parameters."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        entries = content["parameters"]
-        if isinstance(entries, list):
-            entries = {entry["name"]: entry for entry in entries}
-        values = {name: float(entry["value"]) for name, entry in entries.items()}
-        saved = dict(content.get("problem", {}))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(path, f"is no fit of a model ({error!r})", "give a fit.json") from None
-    return saved, values
+    values = read_values(path)
+    return json.loads(path.read_text(encoding="utf-8")).get("problem", {}), values
 
 
 def _errors_table(title: str, after: Evaluation, before: Evaluation | None = None) -> Table:

@@ -3,15 +3,16 @@
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.estimation.evaluation import Evaluation, evaluation, value_of
 from jaxccp.identify.estimation.levenberg_marquardt import minimise
-from jaxccp.identify.estimation.normal_equations import Batch, Evaluator
+from jaxccp.identify.estimation.normal_equations import Evaluator
 from jaxccp.identify.estimation.objective import Objective
+from jaxccp.identify.recordings.segments import Batch
 
 if TYPE_CHECKING:
     from jaxccp.identify.problem import Problem
@@ -56,39 +57,6 @@ class CrossValidation:
     def failed(self) -> int:
         """Return the number of windows with a prediction that is not finite."""
         return sum(case.failed for fold in self.folds for case in fold)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A selection of the segments of a batch."""
-
-    batch: Batch
-    """The batch that the segments belong to."""
-    which: np.ndarray
-    """Indices of the segments."""
-
-    @property
-    def recording(self) -> np.ndarray:
-        """Return the number of the recording of each segment."""
-        return self.batch.recording[self.which]
-
-    @property
-    def start_deviation(self) -> Float[np.ndarray, "n x"]:
-        """Return the standard deviation of each unknown of the initial state of a segment."""
-        return self.batch.start_deviation[self.which]
-
-    @property
-    def joined(self) -> np.ndarray:
-        """Return the mask of segments that are joined to the next one within this part."""
-        following = np.diff(self.which, append=-1) == 1
-        return self.batch.joined[self.which] & following
-
-    def __len__(self) -> int:
-        return len(self.which)
-
-    def take(self, which: np.ndarray) -> Any:
-        """Return some of the segments as a pytree with a leading axis."""
-        return self.batch.take(self.which[which])
 
 
 def folds_of(batch: Batch, count: int, seed: int | None = None) -> np.ndarray:
@@ -208,7 +176,7 @@ def _without(objective: Objective, fold: int, groups: list[np.ndarray]) -> Objec
 def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:
     """Return an evaluator of some of the segments that uses the same compiled programs."""
     plan = copy.copy(evaluator.plan)
-    plan.batch = Part(evaluator.plan.batch, which)  # type: ignore[misc]
+    plan.batch = evaluator.plan.batch.part(which)  # type: ignore[misc]
     return evaluator.with_plan(plan)
 
 

@@ -153,11 +153,7 @@ def evaluation(
     plan = evaluator.plan
     count = len(plan.batch)
     still = np.zeros((count, plan.unknowns))
-    weight, evaluator.weight = evaluator.weight, np.ones(evaluator.observed)
-    try:
-        errors = evaluator.residuals(values, still)
-    finally:
-        evaluator.weight = weight
+    errors = evaluator.residuals(values, still)
     scale = _weights(plan, errors.shape)
     if windows is not None:
         errors, scale = errors[windows], scale[windows]
@@ -191,6 +187,7 @@ def _weights(plan: Plan, shape: tuple[int, ...]) -> np.ndarray:
 def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[list[int]]]:
     """Return the name, unit and columns of each channel that a plan compares."""
     label, units, columns = [], {}, []
+    motions = plan.subject.model.topology.linkage.motions
     place = 0
     # Components of one error are not separate channels.
     channels = () if getattr(plan, "common_deviation", False) else getattr(plan, "observations", ())
@@ -200,7 +197,9 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
         if observation.kind == "pose":
             parts = {".position": (part[:3], "m"), ".orientation": (part[3:], "rad")}
         else:
-            parts = {"": (part, _unit(plan, observation))}
+            kind = KINDS[observation.kind]
+            motion = motions[observation.place] if kind.targets == "axes" else ""
+            parts = {"": (part, kind.unit_along(motion))}
         for suffix, (which, unit) in parts.items():
             name = observation.channel + suffix
             label.append(name)
@@ -211,20 +210,6 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
         units[label[-1]] = "standard deviations"
         columns.append([k])
     return label, units, columns
-
-
-def _unit(plan: Plan, observation: Any) -> str:
-    """Return the unit of a channel of an axis, which depends on whether it is a hinge or a
-    slide."""
-    unit = KINDS[observation.kind].unit
-    if KINDS[observation.kind].targets != "axes":
-        return unit
-    slide, hinge = unit.split(", ")
-    return (
-        hinge
-        if plan.subject.model.topology.linkage.motions[observation.place] == "hinge"
-        else slide
-    )
 
 
 def split(

@@ -13,6 +13,7 @@ from jaxccp.identify.estimation.terms import Terms
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.recordings.gaps import Gaps
 from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.recordings.segments import Batch
 from jaxccp.identify.subject import Subject
 
 CHUNK = 32
@@ -30,31 +31,6 @@ WILD = 30.0
 """Norm of a segment's derivatives, relative to the median, above which they are useless for any
 finite change of the parameters. The segment's gradient and Gauss–Newton matrix are then multiplied
 by the ratio of this bound to the norm."""
-
-
-class Batch(Protocol):
-    """The segments of recordings, in order."""
-
-    @property
-    def recording(self) -> np.ndarray:
-        """Number of the recording of each segment [n]."""
-        ...
-
-    @property
-    def start_deviation(self) -> Float[np.ndarray, "n x"]:
-        """Standard deviation of each unknown of a segment's initial state."""
-        ...
-
-    @property
-    def joined(self) -> np.ndarray:
-        """Mask of the segments that have to end at the initial state of the next one [n]."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def take(self, which: np.ndarray) -> Any:
-        """Return some of the segments as a pytree with a leading axis."""
-        ...
 
 
 class Plan(Protocol):
@@ -110,15 +86,14 @@ class Evaluator:
         # Errors of filtered samples that are closer than the filter resolves are not independent.
         self.independent = independent = getattr(plan, "independent_share", 1.0)
 
-        def residual(values: Array, change: Array, segment: Any, weight: Array) -> tuple:
-            subject = parameters.apply(plan.subject, values)
-            errors, end = plan.residual(subject, segment, change)
-            return weight * errors, end
+        def residual(values: Array, change: Array, segment: Any) -> tuple:
+            return plan.residual(parameters.apply(plan.subject, values), segment, change)
 
         def terms(values: Array, change: Array, segment: Any, weight: Array) -> dict[str, Array]:
             def at(offset: Array) -> tuple:
                 shifted = values + scale * offset[: len(scale)]
-                out = residual(shifted, change + offset[len(scale) :], segment, weight)
+                errors, end = residual(shifted, change + offset[len(scale) :], segment)
+                out = weight * errors, end
                 return out, out
 
             zero = jnp.zeros(len(scale) + plan.unknowns)
@@ -141,7 +116,7 @@ class Evaluator:
         many = not plan.unknowns and len(scale) > REVERSE * np.prod(shape)
         jacobian = jax.jacrev if many else jax.jacfwd
         self._terms = ChunkedProgram(jax.vmap(terms, in_axes=(0, 0, 0, None)))
-        self._residual = ChunkedProgram(jax.vmap(residual, in_axes=(0, 0, 0, None)))
+        self._residual = ChunkedProgram(jax.vmap(residual))
         count = len(plan.batch)
         parts = max(-(-count // max(CHUNK, SAMPLES // shape[0])), min(cores(), count // FEWEST), 1)
         self.chunk = -(-count // parts)
@@ -192,7 +167,6 @@ class Evaluator:
                     jnp.asarray(values[which]),
                     jnp.asarray(change[which]),
                     self.plan.batch.take(which % segments),
-                    jnp.asarray(self.weight),
                 ),
                 min(size, count - begin),
             )
@@ -205,9 +179,11 @@ class Evaluator:
             change: change of each segment's initial state.
         """
         chunks, kept = zip(*self.chunks(values, change), strict=True)
+        weight = jnp.asarray(self.weight)
+        results = self._terms.map([(*chunk, weight) for chunk in chunks])
         parts = [
             {name: np.asarray(x, float)[:count] for name, x in result.items()}
-            for result, count in zip(self._terms.map(chunks), kept, strict=True)
+            for result, count in zip(results, kept, strict=True)
         ]
         all_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         finite = np.ones(len(self.plan.batch), bool)
@@ -231,7 +207,7 @@ class Evaluator:
     def residuals(
         self, values: Float[np.ndarray, "k p"], change: Float[np.ndarray, "k x"]
     ) -> Float[np.ndarray, "k s o"]:
-        """Return the weighted residuals of all segments.
+        """Return the errors of all segments, divided by the given standard deviations.
 
         With more rows of arguments than segments, each group of as many rows is one pass over all
         segments.

@@ -149,11 +149,7 @@ def losses(
     for case, evaluator in enumerate(objective.evaluators):
         batch = evaluator.plan.batch
         values = np.concatenate([objective.values(case, start) for start in theta])
-        weight, evaluator.weight = evaluator.weight, np.ones(evaluator.observed)
-        try:
-            errors = evaluator.residuals(values, np.zeros((len(values), evaluator.plan.unknowns)))
-        finally:
-            evaluator.weight = weight
+        errors = evaluator.residuals(values, np.zeros((len(values), evaluator.plan.unknowns)))
         square = np.sum(errors**2, axis=2)
         with np.errstate(invalid="ignore"):  # of errors that are not finite
             robust = square / (1.0 + np.sqrt(1.0 + square / evaluator.threshold**2))

@@ -4,10 +4,12 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.excitation.limits import QUANTITIES
 from jaxccp.identify.recordings.recording import Recording, recording
 from jaxccp.io.errors import InputError
@@ -90,6 +92,29 @@ class Excitation:
     def within_limits(self) -> bool:
         """Return whether no limit is exceeded."""
         return all(use.kept for use in self.uses)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the criterion, the standard errors and the use of limits, ready for JSON; null for
+        infinite numbers."""
+        errors = zip(self.names, self.before, self.after, strict=True)
+        return {
+            "criterion": self.criterion,
+            "score": {"random": finite(self.scores[0]), "optimal": finite(self.scores[1])},
+            "parameters": {
+                name: {"before": finite(before), "after": finite(after)}
+                for name, before, after in errors
+            },
+            "limits": [
+                {
+                    "what": use.what,
+                    "value": use.value,
+                    "limits": [finite(end) for end in use.limits],
+                    "kept": use.kept,
+                }
+                for use in self.uses
+            ],
+            "weakest": [str(weakness) for weakness in self.weaknesses],
+        }
 
     def recording(self, name: str = "planned") -> Recording:
         """Return the motion as a recording of positions, rates and torques.

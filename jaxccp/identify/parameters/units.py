@@ -61,10 +61,9 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
     if root == "channels" and leaf == "offset" and row is not None:
         kind, _, target = row.partition("[")
         linkage = subject.model.topology.linkage
-        linear, _, angular = KINDS[kind].unit.partition(", ") if kind in KINDS else ("", "", "")
         axis = target.strip('"]')
-        turns = axis in linkage.axes and linkage.motions[linkage.axes.index(axis)] != "slide"
-        return angular if turns and angular else linear
+        if kind in KINDS and axis in linkage.axes:
+            return KINDS[kind].unit_along(linkage.motions[linkage.axes.index(axis)])
     return PLAIN.get(f"{root}.{leaf}" if leaf else root, "")
 
 

@@ -28,6 +28,12 @@ class Kind:
     interpolation: Interpolation = "linear"
     """Default interpolation of an input of this kind."""
 
+    def unit_along(self, motion: str) -> str:
+        """Return the unit of the values along an axis with a motion: "slide", or "hinge" or "ball",
+        which are angles."""
+        linear, _, angular = self.unit.partition(", ")
+        return self.unit if self.targets != "axes" else linear if motion == "slide" else angular
+
 
 KINDS: dict[str, Kind] = {
     "position": Kind("axes", 1, "m, rad"),

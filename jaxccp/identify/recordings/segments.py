@@ -63,8 +63,14 @@ class Batch:
         return len(self.recording)
 
     def take(self, which: np.ndarray) -> Any:
-        """Return the segments at these indices."""
+        """Return the segments at these indices as a pytree with a leading axis."""
         return jax.tree.map(lambda leaf: leaf[which], self.segments)
+
+    def part(self, which: np.ndarray) -> "Batch":
+        """Return the batch of the segments at these indices; those that followed each other stay
+        joined."""
+        joined = self.joined[which] & (np.diff(which, append=-1) == 1)
+        return Batch(self.take(which), self.recording[which], self.start_deviation[which], joined)
 
 
 @dataclass(frozen=True)

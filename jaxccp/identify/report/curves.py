@@ -119,14 +119,12 @@ def columns_of(plan: Curved) -> tuple[Column, ...]:
     linkage = plan.subject.model.topology.linkage
     out: list[Column] = []
     for item in plan.observations:
-        unit = KINDS[item.kind].unit
         if item.kind == "pose":
             out += [Column(item.channel, part, "m") for part in "xyz"]
             out += [Column(item.channel, f"q{part}", "") for part in "wxyz"]
             continue
-        if KINDS[item.kind].targets == "axes":
-            linear, angular = unit.split(", ")
-            unit = angular if linkage.motions[item.place] == "hinge" else linear
+        kind = KINDS[item.kind]
+        unit = kind.unit_along(linkage.motions[item.place] if kind.targets == "axes" else "")
         parts = [""] if item.size == 1 else [str(k) for k in range(item.size)]
         out += [Column(item.channel, part, unit) for part in parts]
     return tuple(out)
@@ -156,7 +154,7 @@ def _of_case(fit: "Fit", case: int, plan: Any) -> CaseCurves:
     for arguments, kept in evaluator.chunks(
         objective.values(case, point.theta), point.starts[case]
     ):
-        parts.append([np.asarray(item)[:kept] for item in run(*arguments[:3])])
+        parts.append([np.asarray(item)[:kept] for item in run(*arguments)])
     time, measured, simulated, present = (np.concatenate(item) for item in zip(*parts, strict=True))
     segments = []
     columns = columns_of(plan)

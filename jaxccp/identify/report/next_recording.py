@@ -53,21 +53,7 @@ def next_as_json(
             }
             for profile in profiles
         ],
-        "next": None
-        if motion is None
-        else {
-            "weakest": [str(weakness) for weakness in motion.weaknesses],
-            "parameters": {
-                name: {"before": finite(before), "after": finite(after)}
-                for name, before, after in zip(
-                    motion.names, motion.before, motion.after, strict=True
-                )
-            },
-            "limits": [
-                {"what": use.what, "value": use.value, "limits": [finite(x) for x in use.limits]}
-                for use in motion.uses
-            ],
-        },
+        "next": None if motion is None else motion.summary(),
     }
 
 
