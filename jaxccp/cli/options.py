@@ -92,13 +92,13 @@ def below_one(value: float) -> float:
     return value
 
 
-def positive(value: float) -> float:
-    """Check, as an option callback, that a number is finite and > 0.
+def positive(value: float | None) -> float | None:
+    """Check, as an option callback, that a number, if one was given, is finite and > 0.
 
     Raises:
         typer.BadParameter: the number is not.
     """
-    if not (math.isfinite(value) and value > 0):
+    if value is not None and not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{value} is not a finite number > 0")
     return value
 

@@ -1,10 +1,12 @@
-"""Files that appear only when they are complete."""
+"""Files that appear only when they are complete, and numbers for JSON."""
 
+import json
+import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -40,3 +42,13 @@ def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def finite(value: float) -> float | None:
+    """Return a number for JSON, which has no NaN and infinity: None if it is not finite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def json_of(report: Mapping[str, Any]) -> str:
+    """Return a report as JSON, with null in place of its NaN and infinity."""
+    return json.dumps({k: finite(v) if isinstance(v, float) else v for k, v in report.items()})

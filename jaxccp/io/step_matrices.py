@@ -15,9 +15,9 @@ def write_system(folder: str | Path, descriptor: Descriptor) -> Path:
     MatrixMarket text.
 
     The npz file has the layout "system", or "velocities" for blocks over generalised velocities
-    (``jaxccp/io/system_layout.py``); :func:`jaxccp.io.read_problem` reads it as a problem. The other files are ``H.mtx``, …, and
-    ``rhs.mtx`` for d, for other programs, as Chrono's ``WriteMatrixBlocks`` and ``WriteMatrix``
-    write them: fixed bodies have no columns.
+    (``jaxccp/io/system_layout.py``); :func:`jaxccp.io.read_problem` reads it as a problem. The
+    other files are ``H.mtx``, …, and ``rhs.mtx`` for d, for other programs, as Chrono's
+    ``WriteMatrixBlocks`` and ``WriteMatrix`` write them: fixed bodies have no columns.
 
     Returns:
         The path of the npz file.

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.io.output import finite
 from jaxccp.testing.differences import Differences
 from jaxccp.testing.inputs import Inputs
 
@@ -97,7 +98,7 @@ class GradientReport:
 
     def summary(self) -> dict[str, object]:
         """Return the object that ``jaxccp check-gradients --json`` prints last."""
-        numbers = {input_.name: _number(input_.error) for input_ in self.inputs}
+        numbers = {input_.name: finite(input_.error) for input_ in self.inputs}
         wrong = [
             f"{input_.name} {entry.label}: {entry.error:.1e}"
             for input_ in self.inputs
@@ -105,7 +106,7 @@ class GradientReport:
             if entry.verdict in ("wrong", "non-finite")
         ]
         return {
-            "error": _number(self.error),
+            "error": finite(self.error),
             "errors": numbers,
             "modes": self.modes,
             "shapes": self.shapes,
@@ -170,7 +171,3 @@ def judge_inputs(
         reports.append(InputReport(input_.name, tuple(Entry(a, b, float(c)) for a, b, c in rows)))
         at += input_.count
     return tuple(reports)
-
-
-def _number(x: float) -> float | None:
-    return x if np.isfinite(x) else None

@@ -12,10 +12,6 @@ MODEL_PANEL = "Any model"
 """Heading of the options that are only for models, not for the cube."""
 
 
-def _residual(name: str | None) -> str | None:
-    return None if name is None else choice_of(RESIDUALS)(name)
-
-
 def _horizons(text: str) -> str:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) > 1 for part in parts):
@@ -68,7 +64,7 @@ ResidualOption = Annotated[
     str | None,
     typer.Option(
         metavar=f"[{'|'.join(RESIDUALS)}]",
-        callback=_residual,
+        callback=choice_of(RESIDUALS),
         help="How recordings are compared with the model.",
         show_default="simulate",
         rich_help_panel=MODEL_PANEL,

@@ -167,14 +167,6 @@ def step_count(duration: float, dt: float) -> int:
     return steps
 
 
-def _step(value: float | None) -> float | None:
-    return None if value is None else positive(value)
-
-
-def _actuators(value: str | None) -> str | None:
-    return None if value is None else choice_of(get_args(UrdfActuators))(value)
-
-
 SceneArgument = Annotated[
     str,
     typer.Argument(
@@ -206,7 +198,7 @@ StepOption = Annotated[
     float | None,
     typer.Option(
         "--dt",
-        callback=_step,
+        callback=positive,
         show_default=False,
         help=f"Length of a step [s]; by default the model file's, or {SCENE_STEP} for a scene.",
     ),
@@ -237,7 +229,7 @@ ActuatorsOption = Annotated[
     typer.Option(
         "--actuators",
         metavar=f"[{'|'.join(get_args(UrdfActuators))}]",
-        callback=_actuators,
+        callback=choice_of(get_args(UrdfActuators)),
         help="Give each joint of a URDF a servo or a motor, with the file's effort limits.",
     ),
 ]

@@ -20,10 +20,10 @@ from jaxccp.cli.identify_config import Config, as_table, config_of, residual_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
 from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, read_values, split
-from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io import InputError, load, write_file
+from jaxccp.io.output import finite
 
 FIT_FILE = "fit.json"
 

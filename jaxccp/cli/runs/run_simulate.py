@@ -1,8 +1,6 @@
 """The work of ``jaxccp simulate``: a trajectory and a picture."""
 
 import importlib.util
-import json
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from jaxccp.ccp.solvers import name_of
 from jaxccp.cli.advice import advice
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions, step_count
-from jaxccp.cli.known_names import SOFTENING, SmoothStepping
+from jaxccp.cli.known_names import SmoothStepping
 from jaxccp.cli.model_file import open_model, read_controls, write_motion
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.simulation import Run, last_system, summary
@@ -28,6 +26,7 @@ from jaxccp.dynamics.rollouts.capacity import run_with_capacity
 from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import save_trajectory, write_file, write_system
+from jaxccp.io.output import json_of
 from jaxccp.model import Model, State
 from jaxccp.scenes.library import SCENES, batch
 
@@ -117,7 +116,7 @@ def simulate_command(
     helps = advice(unsolved, precision, name_of(method.algorithm(model)))
     report = settings | summary(model, run) | {"advice": helps} | files
     if as_json:
-        typer.echo(json.dumps(_without_infinities(report)))
+        typer.echo(json_of(report))
     else:
         Console().print(_table(report))
     if _trouble(report):
@@ -151,18 +150,11 @@ def _run(
 def _method(
     model: Model, name: str, smooth_contact: SmoothStepping, dt: float, law: Law, solver: str | None
 ) -> SolvedStepper:
-    """Return the stepper with a name.
-
-    Exit with code 2 if smooth contact is to be implicit, and the stepper cannot do that or the
-    model has none.
-    """
+    """Return the stepper with a name; exit with code 2 if smooth contact is to be implicit, and the
+    model has none."""
     stepper = STEPPERS[name](dt, law, solver, Stop())
-    if smooth_contact == "explicit":
+    if smooth_contact == "explicit" or not isinstance(stepper, Settings):
         return stepper
-    if not isinstance(stepper, Settings):
-        refuse(
-            f"--smooth-contact implicit goes with --stepper {' or '.join(SOFTENING)}, not {name}"
-        )
     if model.topology.smooth is None:
         refuse("--smooth-contact implicit: no surface of this model is smooth, leave it out")
     return replace(stepper, smooth_contact=smooth_contact)
@@ -218,12 +210,6 @@ def _unsolved(report: dict) -> float:
 
 def _trouble(report: dict) -> bool:
     return _unsolved(report) > UNCONVERGED or report["overflow"] or not report["finite"]
-
-
-def _without_infinities(report: dict) -> dict:
-    """Return a report with null in place of NaN and infinity, which JSON does not have."""
-    lacking = {k for k, v in report.items() if isinstance(v, float) and not math.isfinite(v)}
-    return {k: None if k in lacking else v for k, v in report.items()}
 
 
 def _table(report: dict) -> Table:

@@ -1,7 +1,5 @@
 """The work of ``jaxccp solve``: problems read, solved, reported and written."""
 
-import json
-import math
 import sys
 import time
 from collections.abc import Hashable
@@ -22,6 +20,7 @@ from jaxccp.ccp.cones import ConeType
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.options import Exit
 from jaxccp.io import InputError, NamedProblem, read_problem, write_npz
+from jaxccp.io.output import json_of
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def solve_command(
             if out is not None:
                 write_npz(out / f"{problem.name}.npz", lam=problem.file_multipliers(lam))
             if as_json:
-                typer.echo(_json(report))
+                typer.echo(json_of(asdict(report)))
             reports.append(report)
     if not as_json:
         # A pipe has no width: do not wrap names as for a terminal.
@@ -195,13 +194,6 @@ def _solve_problem(
         n_rows=item.problem.cones.rows,
     )
     return report, lam
-
-
-def _json(report: Report) -> str:
-    """Return a report as JSON with null in place of NaN and infinity, which JSON does not have."""
-    values = asdict(report)
-    lacking = {k for k, v in values.items() if isinstance(v, float) and not math.isfinite(v)}
-    return json.dumps({k: None if k in lacking else v for k, v in values.items()})
 
 
 def _table(reports: list[Report]) -> Table:

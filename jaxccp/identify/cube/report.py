@@ -12,10 +12,10 @@ from jaxtyping import Float
 
 from jaxccp.identify.cube.errors import Comparison, TossErrors
 from jaxccp.identify.cube.fit import PARAMETERS, UNITS, CubeFit, CubeSettings
-from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.simulation.toss_simulation import FIRST
 from jaxccp.io.errors import InputError
+from jaxccp.io.output import finite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,6 +14,7 @@ from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import ParameterSet, Scalar
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.identify.recordings.recording import KINDS, Recording
+from jaxccp.io.output import finite
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,6 @@ class Evaluation:
             "failed_windows": self.failed,
             "per_window": [[finite(error) for error in row] for row in self.windows],
         }
-
-
-def finite(value: float) -> float | None:
-    """Return a number for JSON: None if it is not finite."""
-    return float(value) if np.isfinite(value) else None
 
 
 class Predictor:

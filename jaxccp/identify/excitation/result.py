@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.excitation.limits import QUANTITIES
 from jaxccp.identify.recordings.recording import Recording, recording
 from jaxccp.io.errors import InputError
-from jaxccp.io.output import write_file, write_npz
+from jaxccp.io.output import finite, write_file, write_npz
 
 
 @dataclass(frozen=True)

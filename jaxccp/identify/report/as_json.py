@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.excitation.excite import Known
 from jaxccp.identify.parameters.units import unit_of
 from jaxccp.identify.report.curves import CaseCurves
 from jaxccp.io.errors import InputError
-from jaxccp.io.output import write_file
+from jaxccp.io.output import finite, write_file
 
 if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit

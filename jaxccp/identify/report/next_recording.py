@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.excitation.result import Excitation
 from jaxccp.identify.uncertainty.profile import Profile
+from jaxccp.io.output import finite
 
 if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
