@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from jaxccp.io import write_file
 from jaxccp.model import Model
 from jaxccp.viz.mesh import polygons, rotation
-from jaxccp.viz.palette import FIXED
 from jaxccp.viz.scene import Camera, draw_planes, draw_solids
 from jaxccp.viz.skin import body_colours
 
@@ -76,9 +75,7 @@ class Stage:
 
     @cached_property
     def _colours(self) -> dict[int, str]:
-        return dict.fromkeys(range(len(self.model.topology.bodies)), FIXED) | body_colours(
-            self.model
-        )
+        return dict(enumerate(body_colours(self.model)))
 
     def frame(
         self, position: Float[np.ndarray, "nb 3"], quaternion: Float[np.ndarray, "nb 4"]
@@ -181,16 +178,14 @@ def _corners(
 ) -> Float[np.ndarray, "k 3"]:
     """Return the corners of boxes around the shapes of moving bodies in all poses [m], and the
     bodies' centres of mass [m]."""
-    shapes, topology = model.shapes, model.topology
+    topology = model.topology
     movable = np.asarray(topology.movable)
     corners = [position[..., movable, :].reshape(-1, 3)]
     for i, body in enumerate(topology.shape_body):
-        local = polygons(model, i) if movable[body] else None
-        if local is None:
+        in_body = polygons(model, i) if movable[body] else None
+        if in_body is None:
             continue
-        in_body = local.reshape(-1, 3) @ rotation(np.asarray(shapes.quaternion[i])).T
-        in_body = in_body + np.asarray(shapes.position[i])
-        low, high = in_body.min(axis=0), in_body.max(axis=0)
+        low, high = in_body.min(axis=(0, 1)), in_body.max(axis=(0, 1))
         box = np.array(
             [
                 [x, y, z]

@@ -73,7 +73,7 @@ def agreement_picture(panels: Sequence[Panel]) -> Figure:
         axes.set_title(f"{panel.label} [{panel.unit}]", fontsize=9, loc="left")
         axes.set_xlabel("measured", fontsize=8)
         axes.set_ylabel("simulated", fontsize=8)
-        _bare(axes)
+        bare(axes)
     return figure
 
 
@@ -119,7 +119,7 @@ def profiles_picture(profiles: Sequence[Profiled]) -> Figure:
         axes.set_title(profile.name, fontsize=8, loc="left")
         axes.set_ylabel("rise of the loss", fontsize=8)
         axes.set_ylim(0.0, 1.6 * profile.threshold)
-        _bare(axes)
+        bare(axes)
     return figure
 
 
@@ -140,7 +140,7 @@ def motion_picture(
     for axes, (label, values) in zip(grid, rows.items(), strict=True):
         axes.plot(time, values, lw=1.3, label=list(joints))
         axes.set_ylabel(label, fontsize=8)
-        _bare(axes)
+        bare(axes)
     grid[0].legend(frameon=False, fontsize=8, ncols=len(joints))
     grid[-1].set_xlabel("time [s]", fontsize=8)
     return figure
@@ -193,7 +193,7 @@ def loss_picture(losses: Sequence[float]) -> Figure:
     axes.semilogy(range(len(losses)), losses, "o-", color=SIMULATED, ms=4, lw=1.4)
     axes.set(xlabel="iteration", ylabel="loss (−log-likelihood)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _bare(axes)
+    bare(axes)
     return figure
 
 
@@ -221,9 +221,10 @@ def _finish(axes: Axes, panel: Panel) -> None:
     axes.label_outer()
     axes.tick_params(labelleft=True)
     axes.set_ylabel(panel.unit, fontsize=8)
-    _bare(axes)
+    bare(axes)
 
 
-def _bare(axes: Axes) -> None:
+def bare(axes: Axes) -> None:
+    """Draw a grid and no frame on the right and above."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)

@@ -1,4 +1,5 @@
-"""Pictures of an identification: recorded and simulated tosses, losses and parameters."""
+"""Picture of the identification of a tossed cube; pictures of any other fit are in
+:mod:`jaxccp.viz.fit_pictures`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-MEASURED, BEFORE, AFTER = "#333333", "#d1603d", "#2f6690"
+from jaxccp.viz.fit_pictures import MEASURED, bare
+
+BEFORE, AFTER = "#d1603d", "#2f6690"
 DESCENTS = (BEFORE, AFTER, "#6a994e", "#8d6cab")
 """Colours of the losses of successive descents."""
 
@@ -111,7 +114,7 @@ def _draw_toss(axes: Sequence[Axes], toss: TossPicture) -> None:
     distance.set(xlabel="time [s]", ylabel="position error [mm]")
     angle.set(xlabel="time [s]", ylabel="orientation error [°]")
     for panel in axes:
-        _bare(panel)
+        bare(panel)
 
 
 def _draw_changes(axes: Axes, changes: Sequence[Change]) -> None:
@@ -143,7 +146,7 @@ def _draw_changes(axes: Axes, changes: Sequence[Change]) -> None:
     axes.legend(
         handles=marks, frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=3
     )
-    _bare(axes)
+    bare(axes)
 
 
 def _draw_losses(axes: Axes, losses: Mapping[str, np.ndarray]) -> None:
@@ -157,9 +160,4 @@ def _draw_losses(axes: Axes, losses: Mapping[str, np.ndarray]) -> None:
         start += len(values)
     axes.set(xlabel="iteration", ylabel="loss (−log-likelihood)")
     axes.legend(frameon=False, fontsize=9)
-    _bare(axes)
-
-
-def _bare(axes: Axes) -> None:
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
+    bare(axes)

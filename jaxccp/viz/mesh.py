@@ -111,18 +111,23 @@ EDGED = ("box", "convex")
 
 
 def polygons(model: Model, shape: int) -> Polygons | None:
-    """Return the polygons of a model's shape, by index, in the shape's frame [m]; None for a
-    plane."""
+    """Return the polygons of a model's shape, by index, in the frame of its body [m]; None
+    for a plane."""
     shapes, kind, row = model.shapes, model.topology.shapes[shape], model.topology.row[shape]
     size = np.asarray(shapes.size[shape])
     if kind == "convex":
         table = shapes.hulls
-        return hull(np.asarray(table.vertices[row]) * size, np.asarray(table.faces[row]))
-    if kind == "height_field":
+        local = hull(np.asarray(table.vertices[row]) * size, np.asarray(table.faces[row]))
+    elif kind == "height_field":
         table = shapes.grids
         heights = table.heights[row, : int(table.rows[row]), : int(table.columns[row])]
-        return ground(np.asarray(heights), size)
-    return MESHES[kind](size, float(shapes.radius[shape])) if kind in MESHES else None
+        local = ground(np.asarray(heights), size)
+    elif kind in MESHES:
+        local = MESHES[kind](size, float(shapes.radius[shape]))
+    else:
+        return None
+    turn = rotation(np.asarray(shapes.quaternion[shape]))
+    return local @ turn.T + np.asarray(shapes.position[shape])
 
 
 def rotation(quaternion: Float[np.ndarray, "*b 4"]) -> Float[np.ndarray, "*b 3 3"]:

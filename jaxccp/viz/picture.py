@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from jaxccp.ccp import Law
 from jaxccp.io.trajectory import Recording
 from jaxccp.model import Model
-from jaxccp.viz.palette import FIXED, INK, NAMED, PALETTE
+from jaxccp.viz.palette import INK, NAMED, PALETTE
 from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
 from jaxccp.viz.skin import body_colours, movable_groups
 
@@ -58,7 +58,7 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     names[len(rigid) :] = [name.rsplit(".", 1)[0] for name in names[len(rigid) :]]
     camera = _camera(position[:, free])
 
-    fixed = dict.fromkeys(still, FIXED)
+    fixed, moved = ({body: tints[body] for body in bodies} for bodies in (still, free))
     points = [
         paths[:PATHS, :, free].reshape(-1, 3),
         draw_solids(axes, model, position[0], quaternion[0], fixed, camera, alpha=0.8, zorder=2),
@@ -71,7 +71,7 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
         # visible.
         alpha = 1.0 if rank == len(instants) else 0.15 + 0.4 * rank / len(instants)
         pose = position[i], quaternion[i]
-        points.append(draw_solids(axes, model, *pose, tints, camera, alpha=alpha, zorder=3 + rank))
+        points.append(draw_solids(axes, model, *pose, moved, camera, alpha=alpha, zorder=3 + rank))
     pose = position[0], quaternion[0]
     pitch = draw_planes(axes, model, *pose, np.concatenate(points), camera)
     axes.set_aspect("equal")

@@ -7,9 +7,8 @@ from jaxtyping import Bool, Float, Int
 
 from jaxccp.dynamics import ContactData
 from jaxccp.model import Model
-from jaxccp.viz.mesh import polygons, rotation
-from jaxccp.viz.palette import FIXED, PALETTE
-from jaxccp.viz.skin import Skin, movable_groups, skin
+from jaxccp.viz.mesh import polygons
+from jaxccp.viz.skin import Skin, body_colours, skin
 
 SHARP = ("box", "convex", "height_field", "cylinder")
 """Kinds of shapes whose facets are shaded flat."""
@@ -123,7 +122,7 @@ def replay(
         np.asarray(topology.movable),
         tuple(_solids(model)),
         tuple(_grounds(model)),
-        _colours(model),
+        tuple(body_colours(model)),
         skin(model, range(count)),
         np.asarray(time, float),
         np.asarray(position, float),
@@ -139,26 +138,17 @@ def _delayed(of_steps: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros_like(of_steps[:1]), of_steps])
 
 
-def _colours(model: Model) -> tuple[str, ...]:
-    colours = [FIXED] * len(model.topology.bodies)
-    for rank, bodies in enumerate(movable_groups(model)):
-        for body in bodies:
-            colours[body] = PALETTE[rank % len(PALETTE)]
-    return tuple(colours)
-
-
 def _name(model: Model, shape: int) -> str:
     return f"{shape:03d}-{model.topology.shape_names[shape]}".replace("/", "-")
 
 
 def _solids(model: Model) -> list[Solid]:
-    shapes, topology, solids = model.shapes, model.topology, []
+    topology, solids = model.topology, []
     for i, kind in enumerate(topology.shapes):
         quads = polygons(model, i)
         if quads is None:
             continue
-        corners = quads @ rotation(np.asarray(shapes.quaternion[i])).T
-        vertices = (corners + np.asarray(shapes.position[i])).reshape(-1, 3)
+        vertices = quads.reshape(-1, 3)
         halves = np.array([[0, 1, 2], [0, 2, 3]])
         triangles = (4 * np.arange(len(quads))[:, None, None] + halves).reshape(-1, 3)
         vertices, triangles = _welded(vertices, triangles)

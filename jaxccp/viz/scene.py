@@ -63,15 +63,13 @@ def draw_solids(
     Returns:
         The corners of all polygons drawn [m].
     """
-    shapes, topology = model.shapes, model.topology
+    topology = model.topology
     polygons, faces, edges = [], [], []
     for i, kind in enumerate(topology.shapes):
         body = int(topology.shape_body[i])
-        local = mesh(model, i) if body in colours else None
-        if local is None:
+        in_body = mesh(model, i) if body in colours else None
+        if in_body is None:
             continue
-        in_body = local @ rotation(np.asarray(shapes.quaternion[i])).T
-        in_body = in_body + np.asarray(shapes.position[i])
         world = in_body @ rotation(quaternion[body]).T + position[body]
         normal = normals(world)
         front = camera.project(normal)[:, 2] > 0

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from matplotlib import colormaps
 
 from jaxccp.model import Model
-from jaxccp.viz.palette import colours
+from jaxccp.viz.palette import FIXED, colours
 
 STRETCHED = colormaps["coolwarm"]
 MIN_STRETCH = 1e-3
@@ -73,11 +73,14 @@ def movable_groups(model: Model) -> list[list[int]]:
     return [[body] for body in rigid] + [which.tolist() for which in family_bodies(model)]
 
 
-def body_colours(model: Model) -> dict[int, str]:
-    """Return the colour of each moving body; all nodes of a flexible body have the same."""
-    groups = movable_groups(model)
-    pairs = zip(groups, colours(len(groups)), strict=True)
-    return {body: colour for bodies, colour in pairs for body in bodies}
+def body_colours(model: Model) -> list[str]:
+    """Return the colour of each body: all nodes of a flexible body have the same, and all fixed
+    bodies."""
+    groups, of_bodies = movable_groups(model), [FIXED] * len(model.topology.bodies)
+    for bodies, colour in zip(groups, colours(len(groups)), strict=True):
+        for body in bodies:
+            of_bodies[body] = colour
+    return of_bodies
 
 
 def family_bodies(model: Model) -> list[Int[np.ndarray, " nf"]]:
