@@ -14,7 +14,7 @@ from jaxccp.math import small
 
 @dataclass(frozen=True, eq=False)
 class Repetition(ByContent):
-    """For each of s scalar rows, the one of k distinct rows that it is a multiple of."""
+    """A table that names, for each of s scalar rows, the one of k distinct rows of which it is a multiple."""
 
     index: np.ndarray
     """Index from 0 to k − 1 of the distinct row that each scalar row is a multiple of [s]; every
