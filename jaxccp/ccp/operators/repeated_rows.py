@@ -14,7 +14,8 @@ from jaxccp.math import small
 
 @dataclass(frozen=True, eq=False)
 class Repetition(ByContent):
-    """A table that names, for each of s scalar rows, the one of k distinct rows of which it is a multiple."""
+    """The table that names the one of k distinct rows of which each of s scalar rows is a
+    multiple."""
 
     index: np.ndarray
     """Index from 0 to k − 1 of the distinct row that each scalar row is a multiple of [s]; every
