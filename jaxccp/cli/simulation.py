@@ -181,8 +181,8 @@ def last_system(
 def summary(model: Model, run: Run) -> dict[str, object]:
     """Return the report of a run; energies are means over the copies.
 
-    Of a batch whose samples are of several steps, only the sums of the iterations are known, and
-    the most of a step are NaN.
+    Of a batch with several steps per sample only sums of iterations are known: ``iterations_max``
+    is then NaN.
 
     Args:
         model: the model.

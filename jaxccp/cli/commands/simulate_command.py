@@ -52,7 +52,8 @@ ControlOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.npz",
-        help="Controls of a model file, ctrl (steps × nu); 0 if not given.",
+        help="Controls of a model file, ctrl (steps × nu); if not given, those of the keyframe, "
+        "else 0.",
     ),
 ]
 ExportOption = Annotated[

@@ -25,12 +25,12 @@ def layout(source: Source, parts: Elements, model: Model) -> Coordinates:
         parts: the parts of the model that represent the file's elements.
         model: the model that was built.
     """
-    m, frames, actuators = source.m, parts.frames, parts.driven
+    m, body_map, actuators = source.m, parts.body_map, parts.driven
     address = source.column("actuator_ctrladr")
     control = np.asarray(address[actuators], np.int32) if len(address) else actuators
     activated = np.asarray(m.actuator_actadr)[actuators]
     activation = np.asarray(activated[activated >= 0], np.int32)
-    captured = np.asarray(frames.body[captured_bodies(source)], np.int32)
+    captured = np.asarray(body_map.body[captured_bodies(source)], np.int32)
     model_layout = mujoco_coordinates(model)
     joints = parts.nodes[m.jnt_bodyid]
     rigid = np.ones(m.nq, bool), np.ones(m.nv, bool)
@@ -42,7 +42,7 @@ def layout(source: Source, parts: Elements, model: Model) -> Coordinates:
         model_layout,
         reference=jnp.asarray(m.qpos0[places.single[0]], float),
         ball_reference=jnp.asarray(m.qpos0[address_range(places.ball[0], 4)], float),
-        centre=jnp.asarray(-frames.position[body], float).reshape(-1, 3),
+        centre=jnp.asarray(-body_map.position[body], float).reshape(-1, 3),
         places=replace(
             places,
             nq=m.nq,

@@ -139,7 +139,7 @@ def load(
     try:
         parts = add_elements(source, builder, softness, report)
         note_unsupported(source, report)
-        fluid = read_fluid(source, parts.frames, parts.nodes, report)
+        fluid = read_fluid(source, parts.body_map, parts.nodes, report)
         report.refuse_ignored(source.path, allow_unsupported)
         built, state = builder.build_open(max_contacts)
         state, was_open = close_state_loops(built, state)

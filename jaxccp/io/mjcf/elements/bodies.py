@@ -17,8 +17,9 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True)
-class Frames:
-    """Places of the file's n bodies in the bodies of the model.
+class BodyMap:
+    """For each of the file's n bodies: the model's body that contains it, and the pose of its frame
+    in that body.
 
     Bodies of the file that are welded together are one body of the model, which has the axes of the
     topmost of them.
@@ -60,7 +61,7 @@ class Frames:
         return self.point(body, local), orientation
 
 
-def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " n"]) -> Frames:
+def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " n"]) -> BodyMap:
     """Add the file's bodies to a builder, in their poses at ``qpos0``.
 
     Args:
@@ -117,7 +118,7 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
         position[parts] = (position[parts] - centre) @ axes
         rotation[parts] = axes.T @ rotation[parts]
     labels = tuple(source.label("body", index) for index in range(m.nbody))
-    return Frames(body, position, rotation, labels)
+    return BodyMap(body, position, rotation, labels)
 
 
 def captured_bodies(source: Source) -> np.ndarray:

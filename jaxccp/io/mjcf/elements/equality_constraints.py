@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.elements.bodies import NOWHERE, Frames
+from jaxccp.io.mjcf.elements.bodies import NOWHERE, BodyMap
 from jaxccp.io.mjcf.elements.joints import Axes
 from jaxccp.io.mjcf.elements.tendons import joint_coupling
 from jaxccp.io.mjcf.files.source import Source
@@ -25,7 +25,7 @@ TORQUE_SCALE = 10
 def add_equalities(
     source: Source,
     builder: ModelBuilder,
-    frames: Frames,
+    body_map: BodyMap,
     axes: Axes,
     tendons: Collection[str],
     nodes: Bool[np.ndarray, " n"],
@@ -39,7 +39,7 @@ def add_equalities(
     Args:
         source: the compiled file.
         builder: the builder.
-        frames: places of the file's bodies in the model.
+        body_map: places of the file's bodies in the model.
         axes: names of the axes of the file's joints.
         tendons: names of the tendons that were added.
         nodes: mask of the file's bodies that are nodes of flexible bodies; those on the surface can
@@ -75,8 +75,8 @@ def add_equalities(
             continue
         # Without torque a weld does not constrain the orientation.
         rigid = kind == weld and m.eq_data[index][TORQUE_SCALE] != 0
-        bodies, ends = _ends(source, frames, index, kind == weld)
-        refused = _node(frames, nodes, bodies, rigid)
+        bodies, ends = _ends(source, body_map, index, kind == weld)
+        refused = _node(body_map, nodes, bodies, rigid)
         if refused:
             report.ignore(label, *refused)
             continue
@@ -86,8 +86,8 @@ def add_equalities(
             continue
         builder.add_joint(
             Fixed() if rigid else Spherical(),
-            int(frames.body[bodies[0]]),
-            int(frames.body[bodies[1]]),
+            int(body_map.body[bodies[0]]),
+            int(body_map.body[bodies[1]]),
             frames=ends,
             name=_name(source, index, used),
             collide=True,
@@ -96,15 +96,15 @@ def add_equalities(
 
 
 def _node(
-    frames: Frames, nodes: Bool[np.ndarray, " n"], bodies: tuple[int, int], rigid: bool
+    body_map: BodyMap, nodes: Bool[np.ndarray, " n"], bodies: tuple[int, int], rigid: bool
 ) -> tuple[str, str] | None:
     """Return the reason why a node of a flexible body cannot be constrained, and a remedy; None if
     it can."""
     for body in bodies:
-        if frames.body[body] == NOWHERE:
-            return f"{frames.labels[body]} is a node inside a body", "hold one of its surface"
+        if body_map.body[body] == NOWHERE:
+            return f"{body_map.labels[body]} is a node inside a body", "hold one of its surface"
         if nodes[body] and rigid:
-            return f"{frames.labels[body]} is a node, which does not turn", "connect it instead"
+            return f"{body_map.labels[body]} is a node, which does not turn", "connect it instead"
     return None
 
 
@@ -117,7 +117,7 @@ def _name(source: Source, index: int, used: set[str]) -> str:
 
 
 def _ends(
-    source: Source, frames: Frames, index: int, weld: bool
+    source: Source, body_map: BodyMap, index: int, weld: bool
 ) -> tuple[tuple[int, int], tuple[Frame, Frame]]:
     """Return the two bodies of the file, and the frames on the model's bodies that the constraint
     makes coincide; a connection only concerns their origins."""
@@ -126,18 +126,18 @@ def _ends(
     if m.eq_objtype[index] == int(source.mujoco.mjtObj.mjOBJ_SITE):
         bodies = int(m.site_bodyid[first]), int(m.site_bodyid[second])
         sites = [(m.site_pos[site], m.site_quat[site]) for site in (first, second)]
-        return bodies, _in_bodies(frames, bodies, sites)
+        return bodies, _in_bodies(body_map, bodies, sites)
     data = m.eq_data[index]
     rotation = data[6:10] / np.linalg.norm(data[6:10]) if weld else np.array(IDENTITY)
     # The data of a connection begin with the point in the first body, those of a weld in the
     # second.
     points = (data[3:6], data[0:3]) if weld else (data[0:3], data[3:6])
     local = [(points[0], rotation), (points[1], np.array(IDENTITY))]
-    return (first, second), _in_bodies(frames, (first, second), local)
+    return (first, second), _in_bodies(body_map, (first, second), local)
 
 
-def _in_bodies(frames: Frames, bodies: tuple[int, int], local: list) -> tuple[Frame, Frame]:
-    first, second = (frames.pose(body, *end) for body, end in zip(bodies, local, strict=True))
+def _in_bodies(body_map: BodyMap, bodies: tuple[int, int], local: list) -> tuple[Frame, Frame]:
+    first, second = (body_map.pose(body, *end) for body, end in zip(bodies, local, strict=True))
     return first, second
 
 

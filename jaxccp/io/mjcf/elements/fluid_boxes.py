@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool
 
-from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.fluid import Fluid
@@ -14,14 +14,14 @@ MIN_INERTIA = 1e-15
 
 
 def read_fluid(
-    source: Source, frames: Frames, nodes: Bool[np.ndarray, " n"], report: ImportReport
+    source: Source, body_map: BodyMap, nodes: Bool[np.ndarray, " n"], report: ImportReport
 ) -> Fluid | None:
     """Return the fluid of MuJoCo's inertia model: it acts on each body as on a box with the same
     inertia.
 
     Args:
         source: the compiled file.
-        frames: places of the file's bodies in the model.
+        body_map: places of the file's bodies in the model.
         nodes: mask of the file's bodies that are nodes of flexible bodies; the fluid does not act
             on them.
         report: collects the fluid forces that are left out.
@@ -47,7 +47,7 @@ def read_fluid(
         report.ignore("fluid", "it does not resist flexible bodies")
     massive = np.asarray(m.body_mass) > MIN_INERTIA
     parts = np.flatnonzero((np.asarray(m.body_weldid) > 0) & massive & ~nodes)
-    poses = [frames.pose(int(part), m.body_ipos[part], m.body_iquat[part]) for part in parts]
+    poses = [body_map.pose(int(part), m.body_ipos[part], m.body_iquat[part]) for part in parts]
     inertia = np.asarray(m.body_inertia)[parts]
     squares = np.maximum(inertia.sum(axis=1, keepdims=True) - 2.0 * inertia, MIN_INERTIA)
     half = 0.5 * np.sqrt(6.0 * squares / np.asarray(m.body_mass)[parts, None])
@@ -58,5 +58,5 @@ def read_fluid(
         jnp.asarray(np.array([pose[0] for pose in poses]).reshape(-1, 3), float),
         jnp.asarray(np.array([pose[1] for pose in poses]).reshape(-1, 4), float),
         jnp.asarray(half, float),
-        tuple(int(frames.body[part]) for part in parts),
+        tuple(int(body_map.body[part]) for part in parts),
     )

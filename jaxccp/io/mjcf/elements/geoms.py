@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxccp.collision.pairs import lookup
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.elements.friction import (
     Friction,
     active_coefficients,
@@ -44,7 +44,7 @@ effect."""
 def add_geoms(
     source: Source,
     builder: ModelBuilder,
-    frames: Frames,
+    body_map: BodyMap,
     flexible: list[FlexFamily],
     soft: bool,
     report: ImportReport,
@@ -57,7 +57,7 @@ def add_geoms(
     Args:
         source: the compiled file.
         builder: the builder.
-        frames: places of the file's bodies in the model.
+        body_map: places of the file's bodies in the model.
         flexible: the flexible bodies.
         soft: whether contacts get the file's compliance.
         report: collects what is left out or differs.
@@ -87,7 +87,7 @@ def add_geoms(
         body = int(source.m.geom_bodyid[geom])
         try:
             local = source.m.geom_pos[geom], source.m.geom_quat[geom]
-            position, orientation = frames.pose(body, *local)
+            position, orientation = body_map.pose(body, *local)
             material = surface_material(source, ("geom", geom))
             if geom in softened:
                 material = replace(material, **asdict(softened[geom]))
@@ -95,7 +95,7 @@ def add_geoms(
             if re.fullmatch(r"shape\d+", name):
                 name = ""  # as shapes without one are called
             shapes[geom] = builder.add_shape(
-                int(frames.body[body]), shape, position, orientation, material, name=name or None
+                int(body_map.body[body]), shape, position, orientation, material, name=name or None
             )
         except ValueError as error:
             raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None

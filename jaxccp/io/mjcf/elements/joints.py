@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.elements.cables import Springs
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
@@ -45,7 +45,7 @@ class Axes:
 def add_joints(
     source: Source,
     builder: ModelBuilder,
-    frames: Frames,
+    body_map: BodyMap,
     nodes: Bool[np.ndarray, " n"],
     cables: Springs,
     report: ImportReport,
@@ -55,7 +55,7 @@ def add_joints(
     Args:
         source: the compiled file.
         builder: the builder.
-        frames: places of the file's bodies in the model.
+        body_map: places of the file's bodies in the model.
         nodes: mask of the file's bodies that are nodes of flexible bodies; their joints are
             skipped.
         cables: stiffness of the balls between links of cables.
@@ -82,7 +82,7 @@ def add_joints(
             names[start] = unused(axis, names)
             start += 1
         its = tuple(names[m.jnt_dofadr[joints[0]] : start])
-        _add(source, builder, frames, int(body), joints, (name, its), cables)
+        _add(source, builder, body_map, int(body), joints, (name, its), cables)
     return Axes(tuple(names), frozenset(used))
 
 
@@ -115,7 +115,7 @@ def _axis_names(source: Source, joints: np.ndarray, name: str) -> list[str]:
 def _add(
     source: Source,
     builder: ModelBuilder,
-    frames: Frames,
+    body_map: BodyMap,
     body: int,
     joints: np.ndarray,
     names: tuple[str, tuple[str, ...]],
@@ -136,13 +136,13 @@ def _add(
         start = pose[:3], pose[3:7]
     else:
         rotation = m.body_quat[body]
-        start = frames.pose(parent, m.body_pos[body] + to_matrix(rotation) @ origin, rotation)
+        start = body_map.pose(parent, m.body_pos[body] + to_matrix(rotation) @ origin, rotation)
     try:
         builder.add_joint(
             Compound(tuple(axes)),
-            int(frames.body[parent]),
-            int(frames.body[body]),
-            frames=(start, frames.pose(body, origin, np.array(IDENTITY))),
+            int(body_map.body[parent]),
+            int(body_map.body[body]),
+            frames=(start, body_map.pose(body, origin, np.array(IDENTITY))),
             name=names[0],
             collide=True,
             axes=names[1],

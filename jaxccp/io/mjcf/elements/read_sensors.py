@@ -45,9 +45,9 @@ class _Finder:
 
     def __init__(self, source: Source, parts: Elements, model: Model) -> None:
         self.source, self.model = source, model
-        self.places, self.axes = parts.frames, parts.axes
+        self.body_map, self.axes = parts.body_map, parts.axes
         self.tendons, self.actuators = parts.tendons, parts.driven.tolist()
-        self.scopes = ScopeFinder(source, parts.frames, parts.shapes, model)
+        self.scopes = ScopeFinder(source, parts.body_map, parts.shapes, model)
 
     def find(self, sensor: int) -> Sensor:
         """Return one of the file's sensors.
@@ -142,7 +142,7 @@ class _Finder:
             raise UnreadableSensor(
                 "bodies that cannot move by themselves are no subtree of their own"
             )
-        group = self.places.body[within & ~fixed]
+        group = self.body_map.body[within & ~fixed]
         carried = self.model.topology.family_frames[group]
         if np.any(group == NOWHERE) or np.any(carried):
             raise UnreadableSensor("masses of flexible bodies are not counted")
@@ -163,10 +163,10 @@ class _Finder:
         raise UnreadableSensor("frames of cameras are not read")
 
     def _site(self, body: int, position: np.ndarray, quaternion: np.ndarray) -> Site:
-        if self.places.body[body] == NOWHERE:
+        if self.body_map.body[body] == NOWHERE:
             raise UnreadableSensor("nodes inside flexible bodies are not seen")
-        pose = self.places.pose(body, position, quaternion)
-        return Site(int(self.places.body[body]), *pose)
+        pose = self.body_map.pose(body, position, quaternion)
+        return Site(int(self.body_map.body[body]), *pose)
 
     def _bounds(self, sensor: int) -> tuple[float, float]:
         """Return the bounds that a sensor's cutoff means; a reading that is never negative only has

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from jaxccp.io.mjcf.elements.actuators import add_actuators
-from jaxccp.io.mjcf.elements.bodies import Frames, add_bodies
+from jaxccp.io.mjcf.elements.bodies import BodyMap, add_bodies
 from jaxccp.io.mjcf.elements.cables import read_cables
 from jaxccp.io.mjcf.elements.equality_constraints import add_equalities
 from jaxccp.io.mjcf.elements.geoms import add_geoms
@@ -24,7 +24,7 @@ from jaxccp.scene import ModelBuilder
 class Elements:
     """The parts of the model that represent the elements of a file."""
 
-    frames: Frames
+    body_map: BodyMap
     """Places of the file's bodies in the model."""
     nodes: Bool[np.ndarray, " n"]
     """Mask of the file's bodies that are nodes of flexible bodies."""
@@ -52,13 +52,13 @@ def add_elements(
         report: the report of what is left out or approximated.
     """
     nodes = node_bodies(source)
-    frames = add_bodies(source, builder, nodes)
-    flexible = add_flexes(source, builder, frames, read_flexes(source, report))
+    body_map = add_bodies(source, builder, nodes)
+    flexible = add_flexes(source, builder, body_map, read_flexes(source, report))
     cables = read_cables(source, report)
-    axes = add_joints(source, builder, frames, nodes, cables, report)
-    tendons = add_tendons(source, builder, frames, axes, report)
+    axes = add_joints(source, builder, body_map, nodes, cables, report)
+    tendons = add_tendons(source, builder, body_map, axes, report)
     driven = add_actuators(source, builder, axes, tendons, report)
-    add_equalities(source, builder, frames, axes, tendons.values(), nodes, report)
-    shapes = add_geoms(source, builder, frames, flexible, softness, report)
-    add_sites(source, builder, frames)
-    return Elements(frames, nodes, flexible, axes, tendons, driven, shapes)
+    add_equalities(source, builder, body_map, axes, tendons.values(), nodes, report)
+    shapes = add_geoms(source, builder, body_map, flexible, softness, report)
+    add_sites(source, builder, body_map)
+    return Elements(body_map, nodes, flexible, axes, tendons, driven, shapes)

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool
 
-from jaxccp.io.mjcf.elements.bodies import NOWHERE, Frames, subtree
+from jaxccp.io.mjcf.elements.bodies import NOWHERE, BodyMap, subtree
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.inertia import combined
 from jaxccp.model.model import Model
@@ -22,17 +22,17 @@ class ScopeFinder:
     may be one body of the model."""
 
     def __init__(
-        self, source: Source, frames: Frames, shapes: dict[int, int], model: Model
+        self, source: Source, body_map: BodyMap, shapes: dict[int, int], model: Model
     ) -> None:
         """Prepare the search.
 
         Args:
             source: the compiled file.
-            frames: places of the file's bodies in the model.
+            body_map: places of the file's bodies in the model.
             shapes: the model's shape of each geom that has one.
             model: the model.
         """
-        self.source, self.frames, self.shapes, self.model = source, frames, shapes, model
+        self.source, self.body_map, self.shapes, self.model = source, body_map, shapes, model
 
     def rangefinder(self, sensor: int) -> SensorScope:
         """Return the shapes that a range finder ignores: those of its body, and transparent ones.
@@ -76,7 +76,7 @@ class ScopeFinder:
         """
         m, body = self.source.m, int(self.source.m.site_bodyid[self.source.m.sensor_objid[sensor]])
         within = subtree(self.source, body)
-        model_body, top = self.frames.body, int(m.body_weldid[body])
+        model_body, top = self.body_map.body, int(m.body_weldid[body])
         if (
             np.any(model_body[within] == NOWHERE)
             or self.model.topology.family_frames[model_body[within]].any()
@@ -179,9 +179,9 @@ class ScopeFinder:
     def _mass(self, parts: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the total mass [kg], centre of mass [m] and inertia about it [kg m²] of some of
         the file's bodies, in the axes of the model's body."""
-        m, frames = self.source.m, self.frames
-        centres = np.array([frames.point(part, m.body_ipos[part]) for part in parts])
+        m, body_map = self.source.m, self.body_map
+        centres = np.array([body_map.point(part, m.body_ipos[part]) for part in parts])
         principal = np.array([to_matrix(m.body_iquat[part]) for part in parts])
-        axes = frames.rotation[parts] @ principal
+        axes = body_map.rotation[parts] @ principal
         inertias = np.einsum("nij,nj,nkj->nik", axes, m.body_inertia[parts], axes)
         return combined(m.body_mass[parts], centres, inertias)

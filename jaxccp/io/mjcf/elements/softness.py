@@ -6,10 +6,10 @@ After MuJoCo's documentation, "Solver parameters": a contact at distance r, its 
     k = d / (dmax² timeconst² dampratio²),    b = 2 / (dmax timeconst)
 
 (or k = d K / dmax² and b = B / dmax of a negative ``solref`` −K, −B), where a₀ is the acceleration
-without it. As a spring of force f that is r = −f c with c = (1 − d)/(d k) w at rest, w being the
-inverse weight of both bodies (``body_invweight0``), and its damping time is b/k. The impedance d is
-here that at zero violation. A pyramid of n dimensions with friction μ is softer or stiffer, by
-μ² (1 + μ²)/(n − 1).
+without it. At rest the contact yields to a force f like a spring, r = −c f with
+c = (1 − d) w/(d k), w being the inverse weight of both bodies (``body_invweight0``); its damping
+time is b/k. The impedance d is taken at zero violation. A pyramid of n dimensions with friction μ
+is softer or stiffer, by μ² (1 + μ²)/(n − 1).
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,7 @@ class Softness:
     """Compliance and damping time of a pair or a surface."""
 
     compliance: float
-    """Compliance of a surface [m/N]; for a pair, divided by the inverse weights of its bodies [m
-    kg/N]."""
+    """Compliance c of a surface [m/N]; of a pair c/w [m kg/N]."""
     damping: float
     """Damping time [s]."""
 

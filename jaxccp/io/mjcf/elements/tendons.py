@@ -3,7 +3,7 @@
 import numpy as np
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.elements.joints import HINGE, SLIDE, Axes, damping_polynomial, limits_inside
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
@@ -30,7 +30,7 @@ effect."""
 def add_tendons(
     source: Source,
     builder: ModelBuilder,
-    frames: Frames,
+    body_map: BodyMap,
     axes: Axes,
     report: ImportReport,
 ) -> dict[int, str]:
@@ -39,7 +39,7 @@ def add_tendons(
     Args:
         source: the compiled file.
         builder: the builder.
-        frames: places of the file's bodies in the model.
+        body_map: places of the file's bodies in the model.
         axes: names of the axes of the file's joints.
         report: the report of tendons that are left out.
 
@@ -66,7 +66,7 @@ def add_tendons(
             if len(values) and np.any(values[tendon]):
                 report.ignore(label, f"{what} is not supported")
         try:
-            made = _tendon(source, frames, axes, tendon, bilateral.get(tendon))
+            made = _tendon(source, body_map, axes, tendon, bilateral.get(tendon))
         except ValueError as error:
             raise InputError(source.path, f"{label}: {error}", "correct it") from None
         if isinstance(made, str):
@@ -104,7 +104,7 @@ def _bilateral_lengths(source: Source, report: ImportReport) -> dict[int, float]
 
 
 def _tendon(
-    source: Source, frames: Frames, axes: Axes, tendon: int, length: float | None
+    source: Source, body_map: BodyMap, axes: Axes, tendon: int, length: float | None
 ) -> Coupling | TendonPath | str:
     """Return a tendon, held at a length if one is given, or a description of what is not
     supported."""
@@ -134,7 +134,7 @@ def _tendon(
         terms = _terms(source, axes, ids, factors)
         return terms if isinstance(terms, str) else Coupling(terms, **forces)
     if np.all(kinds == int(wraps.mjWRAP_SITE)):
-        points = [_point(source, frames, int(site)) for site in ids]
+        points = [_point(source, body_map, int(site)) for site in ids]
         return TendonPath(points, **forces)
     return "pulleys and wrapping are not supported"
 
@@ -158,9 +158,9 @@ def _terms(
     return terms
 
 
-def _point(source: Source, frames: Frames, site: int) -> tuple[int, np.ndarray]:
+def _point(source: Source, body_map: BodyMap, site: int) -> tuple[int, np.ndarray]:
     body = int(source.m.site_bodyid[site])
-    return int(frames.body[body]), frames.point(body, source.m.site_pos[site])
+    return int(body_map.body[body]), body_map.point(body, source.m.site_pos[site])
 
 
 def joint_coupling(source: Source, axes: Axes, index: int) -> Coupling | str:

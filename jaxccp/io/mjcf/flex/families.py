@@ -13,7 +13,7 @@ from jaxccp.flexible.solids import Tetrahedra, soft_solid
 from jaxccp.flexible.solids.mesh import volumes
 from jaxccp.flexible.springs import spring_net
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.flex.flexes import Flex
 from jaxccp.io.mjcf.flex.moduli import fitted_moduli
@@ -41,14 +41,14 @@ class FlexFamily:
 
 
 def add_flexes(
-    source: Source, builder: ModelBuilder, frames: Frames, flexes: list[Flex]
+    source: Source, builder: ModelBuilder, body_map: BodyMap, flexes: list[Flex]
 ) -> list[FlexFamily]:
     """Add flexible bodies to a builder as families.
 
     Args:
         source: the compiled file.
         builder: the builder.
-        frames: places of the file's bodies in the model; those of nodes are set here.
+        body_map: places of the file's bodies in the model; those of nodes are set here.
         flexes: the flexible bodies.
 
     Returns:
@@ -66,7 +66,7 @@ def add_flexes(
             raise InputError(source.path, str(error), "correct the file") from None
         for node, frame in zip(family.layout.frames, bodies, strict=True):
             if not flex.fixed[node]:
-                frames.body[flex.body[node]] = frame
+                body_map.body[flex.body[node]] = frame
         made.append(FlexFamily(flex, family, tuple(bodies)))
     return made
 

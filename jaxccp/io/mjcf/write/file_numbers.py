@@ -1,12 +1,12 @@
 """Numbers of a file, computed from a changed model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.io.mjcf.elements.bodies import Frames
+from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.elements.joints import BALL, FREE, HINGE, SLIDE
 from jaxccp.io.mjcf.elements.registry import Elements
 from jaxccp.io.mjcf.files.source import Source
@@ -122,13 +122,13 @@ class FileNumbers:
         places = self.loaded.layout.places.free[2]
         shift[places] = np.asarray(changed.layout.centre) - np.asarray(self.loaded.layout.centre)
         for body, joint in self.joints.items():
-            model_body = int(self.elements.frames.body[body])
+            model_body = int(self.elements.body_map.body[body])
             before, after = self.loaded.model.joints.anchor, changed.model.joints.anchor
             shift[model_body] = np.asarray(before)[joint, 1] - np.asarray(after)[joint, 1]
         return np.where(np.abs(shift) > 1e-15, shift, 0.0)
 
     def _inertias(self, out: Numbers, changed: Mechanism, shift: np.ndarray) -> None:
-        frames, m = self.elements.frames, self.source.m
+        body_map, m = self.elements.body_map, self.source.m
         topology = self.loaded.model.topology
         for body in np.flatnonzero(topology.free):
             before, after = (
@@ -139,35 +139,34 @@ class FileNumbers:
             scale = np.abs(before[1]).max()
             if still and self.same(before[1] / scale, after[1] / scale).all():
                 continue
-            parts = np.flatnonzero(frames.body == body)
+            parts = np.flatnonzero(body_map.body == body)
             inertials: list[Inertial] = []
             for part in parts:
-                rotation = frames.rotation[part]
+                rotation = body_map.rotation[part]
                 inertia = rotation @ self.nominal["body_inertia"][part] @ rotation.T
-                centre = frames.point(int(part), np.asarray(m.body_ipos[part]))
+                centre = body_map.point(int(part), np.asarray(m.body_ipos[part]))
                 inertials.append((float(m.body_mass[part]), centre, inertia))
             total = before[0], np.zeros(3), before[1]
             shares = divided(inertials, total, (after[0], shift[body], after[1]))
             for part, matrix in zip(parts, shares, strict=True):
                 back = np.eye(4)
-                back[:3, :3] = frames.rotation[part].T
-                back[:3, 3] = -back[:3, :3] @ frames.position[part]
+                back[:3, :3] = body_map.rotation[part].T
+                back[:3, 3] = -back[:3, :3] @ body_map.position[part]
                 mass, centre, inertia = inertial_of_pseudo(back @ matrix @ back.T)
                 out["body_mass"][part], out["body_ipos"][part] = mass, centre
                 out["body_inertia"][part] = inertia
 
     def _geometry(self, out: Numbers, changed: Mechanism, shift: np.ndarray) -> None:
         """Write the poses of joints, geoms and sites on their bodies."""
-        frames, m = self.elements.frames, self.source.m
-        frames_after = Frames(
-            frames.body, frames.position - shift[frames.body], frames.rotation, frames.labels
-        )
+        body_map, m = self.elements.body_map, self.source.m
+        position = body_map.position - shift[body_map.body]
+        map_after = replace(body_map, position=position)
         for body, joint in self.joints.items():
             first = int(m.body_jntadr[body])
             if m.jnt_type[first] == FREE:
                 continue
-            before = _joint_geometry(self.source, self.loaded.model, frames, body, joint)
-            after = _joint_geometry(self.source, changed.model, frames_after, body, joint)
+            before = _joint_geometry(self.source, self.loaded.model, body_map, body, joint)
+            after = _joint_geometry(self.source, changed.model, map_after, body, joint)
             if not all(self.same(a, b).all() for a, b in zip(before[:2], after[:2], strict=True)):
                 out["body_pos"][body], out["body_quat"][body] = after[:2]
             count = int(m.body_jntnum[body])
@@ -190,7 +189,7 @@ class FileNumbers:
                             np.asarray(getattr(mechanism.model, table).quaternion, float)[row],
                         ),
                     )
-                    for mechanism, at in ((self.loaded, frames), (changed, frames_after))
+                    for mechanism, at in ((self.loaded, body_map), (changed, map_after))
                 ]
                 if not self.same(poses[0][0], poses[1][0]).all():
                     out[f"{kind}_pos"][index] = poses[1][0]
@@ -220,14 +219,14 @@ class FileNumbers:
 
 
 def _joint_geometry(
-    source: Source, model: Model, frames: Frames, body: int, joint: int
+    source: Source, model: Model, body_map: BodyMap, body: int, joint: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the pose of a body in its parent, and the axis and position of each of its joints.
 
     Args:
         source: the compiled file.
         model: whose joint it is.
-        frames: places of the file's bodies in the model.
+        body_map: places of the file's bodies in the model.
         body: number of the body in the file.
         joint: index of the model's joint that places the body.
     """
@@ -239,15 +238,15 @@ def _joint_geometry(
         [to_matrix(frame) for frame in np.asarray(model.joints.frame, float)[joint]]
     )
     # Pose of the file's body frame relative to the frame of the joint, then to the parent.
-    arm, orientation = frames.position[body] - anchor[1], frames.rotation[body]
+    arm, orientation = body_map.position[body] - anchor[1], body_map.rotation[body]
     orientation = rotation[0] @ rotation[1].T @ orientation
     place = anchor[0] + rotation[0] @ rotation[1].T @ arm
-    outer = frames.rotation[parent]
-    position = outer.T @ (place - frames.position[parent])
+    outer = body_map.rotation[parent]
+    position = outer.T @ (place - body_map.position[parent])
     quaternion = to_quaternion(outer.T @ orientation)
     directions, points = np.array(m.jnt_axis[first : first + count]), np.zeros((count, 3))
     points[:] = m.jnt_pos[first : first + count]
-    inner = frames.rotation[body].T
+    inner = body_map.rotation[body].T
     axis = int(linkage.slots[joint, 0])
     for row in range(count):
         kind = int(m.jnt_type[first + row])
@@ -255,8 +254,8 @@ def _joint_geometry(
             directions[row] = inner @ rotation[1] @ np.asarray(model.axes.direction, float)[axis]
         if kind == HINGE:
             offset = anchor[1] + rotation[1] @ np.asarray(model.axes.point, float)[axis]
-            points[row] = inner @ (offset - frames.position[body])
+            points[row] = inner @ (offset - body_map.position[body])
         if kind == BALL:
-            points[row] = inner @ (anchor[1] - frames.position[body])
+            points[row] = inner @ (anchor[1] - body_map.position[body])
         axis += 3 if kind == BALL else 1
     return position, quaternion, directions, points

@@ -76,7 +76,7 @@ def read_again(loaded: Loaded) -> tuple[Source, Elements]:
     builder = ModelBuilder()
     elements = add_elements(source, builder, reading.softness, report)
     topology = loaded.model.topology
-    bodies = max(elements.frames.body) + 1
+    bodies = max(elements.body_map.body) + 1
     if bodies != len(topology.bodies) or len(elements.shapes) > len(topology.shapes):
         what = "describes another mechanism than when it was loaded"
         raise InputError(origin.label, what, "load it again")
