@@ -15,9 +15,11 @@ SMOOTH = ("CONTACT", "LIMIT", "FRICTIONLOSS")
 """Kinds of constraint that are switched off, so that motion is smooth."""
 
 
-def smooth(path: Path) -> Model:
-    """Return MuJoCo's model of a file without contacts, limits and dry friction."""
-    model = mujoco.MjModel.from_xml_path(str(path))
+def smooth(source: Path | str) -> Model:
+    """Return MuJoCo's model of a file, or of XML, without contacts, limits and dry friction."""
+    kind = mujoco.MjModel
+    read = kind.from_xml_string if isinstance(source, str) else kind.from_xml_path
+    model = read(str(source))
     for flag in SMOOTH:
         model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
     model.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)

@@ -39,10 +39,8 @@ CONTROLS = np.random.default_rng(0).uniform(-1.5, 1.5, (STEPS, 4))
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    path = tmp_path_factory.mktemp("model") / "activations.xml"
-    path.write_text(MODEL)
-    return load(path)
+def loaded() -> Loaded:
+    return load(MODEL)
 
 
 @pytest.fixture(scope="module")

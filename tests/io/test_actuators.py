@@ -8,6 +8,7 @@ from jaxccp import ModelBuilder, accelerations, load, motor, position_servo
 from jaxccp.io.mjcf.import_report import UnsupportedError
 from jaxccp.model.joints import Revolute
 from jaxccp.model.shapes import Sphere
+from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -23,22 +24,19 @@ MOTORS = '<motor joint="b"/><motor tendon="t" gear="20"/>'
 """Two motors with transmissions of different kinds: on joint 1 and on tendon 0."""
 
 
-def arm(path, actuators: str, joint="", tendon="", option="", extension="") -> str:
-    """Write the file of an arm of two links and return its text.
+def arm(actuators: str, joint="", tendon="", option="", extension="") -> str:
+    """Return the XML of an arm of two links.
 
     Args:
-        path: the file to write.
         actuators: elements of the actuators.
         joint: attributes of the first joint.
         tendon: attributes of the tendon.
         option: attributes of the option element.
         extension: element of extensions.
     """
-    text = ARM.format(
+    return ARM.format(
         actuators=actuators, joint=joint, tendon=tendon, flags="", extension=extension
     ).replace("<option>", f"<option {option}>")
-    path.write_text(text)
-    return text
 
 
 @pytest.mark.parametrize(
@@ -57,18 +55,16 @@ def arm(path, actuators: str, joint="", tendon="", option="", extension="") -> s
     ],
     ids=["tendon", "sum", "tendons", "scaled", "single", "disabled"],
 )
-def test_limits_of_sums_and_disabled_groups(tmp_path, actuators, joint, tendon, option, control):
-    path = tmp_path / "arm.xml"
-    reference = mujoco.MjModel.from_xml_string(arm(path, actuators, joint, tendon, option))
+def test_limits_of_sums_and_disabled_groups(actuators, joint, tendon, option, control):
+    text = arm(actuators, joint, tendon, option)
+    reference = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(reference)
     data.ctrl = control
     mujoco.mj_forward(reference, data)
-    loaded = load(path)
+    loaded = load(text)
     assert not loaded.approximated
-    command = loaded.layout.control(jnp.asarray(control))
-    motion = accelerations(loaded.model, loaded.state, command)
-    qacc = loaded.layout.acceleration(loaded.state, motion)
-    np.testing.assert_allclose(np.asarray(qacc), data.qacc, rtol=1e-9)
+    qacc = smooth_accelerations(loaded)(data.qpos, ctrl=np.array(control))
+    np.testing.assert_allclose(qacc, data.qacc, rtol=1e-9)
 
 
 PULLEY = """<mujoco><worldbody><site name="wall" pos=".5 0 2"/><site name="top" pos="0 0 3"/>
@@ -98,32 +94,25 @@ def test_limits_of_joints_that_spatial_tendons_cross_are_refused(sites):
             load(text)
 
 
-def test_disabled_activations_go_on(tmp_path):
+def test_disabled_activations_go_on():
     """Activations of disabled actuators are kept, because MuJoCo integrates them too."""
-    path = tmp_path / "arm.xml"
-    arm(
-        path,
-        '<intvelocity joint="a" kp="3" actrange="-1 1" group="2"/>',
-        option='actuatorgroupdisable="2"',
-    )
-    loaded = load(path)
+    actuator = '<intvelocity joint="a" kp="3" actrange="-1 1" group="2"/>'
+    loaded = load(arm(actuator, option='actuatorgroupdisable="2"'))
     assert loaded.state.activation is not None
     assert loaded.model.actuators.gain[0] == 0
 
 
-def test_servos_that_share_a_limit_are_refused(tmp_path):
-    path = tmp_path / "arm.xml"
-    arm(path, '<position joint="a" kp="10"/><motor joint="a"/>', LIMIT)
+def test_servos_that_share_a_limit_are_refused():
+    text = arm('<position joint="a" kp="10"/><motor joint="a"/>', LIMIT)
     with pytest.raises(ValueError, match=r"limit of their sum.*depends on the motion"):
-        load(path)
+        load(text)
 
 
-def test_plugins_are_refused_by_name_and_line(tmp_path):
-    path = tmp_path / "arm.xml"
+def test_plugins_are_refused_by_name_and_line():
     extension = '<extension><plugin plugin="mujoco.pid"/></extension>'
-    arm(path, '<plugin joint="a" plugin="mujoco.pid"/>', extension=extension)
+    text = arm('<plugin joint="a" plugin="mujoco.pid"/>', extension=extension)
     with pytest.raises(UnsupportedError, match=r"line \d+.*mujoco\.pid is not supported"):
-        load(path)
+        load(text)
 
 
 def test_builder_limits_sums():

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import accelerations, equilibrium
+from jaxccp import equilibrium
 from jaxccp.io import UnsupportedError, load
 from jaxccp.io.mjcf import Loaded
+from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -36,47 +36,34 @@ SECTIONS = {
 }
 
 
-@pytest.fixture
-def write(tmp_path: Path):
-    def to(**changed) -> Path:
-        path = tmp_path / "cable.xml"
-        path.write_text(CABLE.format(**ROUND | changed), encoding="utf-8")
-        return path
-
-    return to
+def cable_text(**changed) -> str:
+    return CABLE.format(**ROUND | changed)
 
 
 @pytest.fixture(params=SECTIONS)
-def cable(request, write) -> tuple[Loaded, Any]:
-    path = write(**SECTIONS[request.param])
-    return load(path), mujoco.MjModel.from_xml_path(str(path))
+def cable(request) -> tuple[Loaded, Any]:
+    text = cable_text(**SECTIONS[request.param])
+    return load(text), mujoco.MjModel.from_xml_string(text)
 
 
 def test_forces_are_mujocos_to_second_order_in_the_bend(cable):
     loaded, m = cable
-
-    @jax.jit
-    def force(qpos):
-        state = loaded.layout.state(loaded.model, loaded.state, qpos)
-        motion = accelerations(loaded.model, state)
-        return loaded.layout.acceleration(state, motion)
-
+    qacc = smooth_accelerations(loaded)
     differences = []
     for size in (1e-3, 1e-4):
         data = mujoco.MjData(m)
         direction = np.random.default_rng(0).normal(size=m.nv)
         mujoco.mj_integratePos(m, data.qpos, size * direction, 1.0)
         mujoco.mj_forward(m, data)
-        differences.append(np.abs(force(jnp.asarray(data.qpos)) - data.qacc_smooth).max())
+        differences.append(np.abs(qacc(data.qpos) - data.qacc_smooth).max())
         assert differences[-1] < 3 * size * np.abs(data.qacc_smooth).max()
     assert differences[1] < 0.02 * differences[0]
 
 
-def test_rest_of_a_cantilever_is_mujocos(write):
+def test_rest_of_a_cantilever_is_mujocos():
     """No net force acts along MuJoCo's joints in the computed state of rest, where the cable bends
     in one plane."""
-    path = write()
-    loaded, m = load(path), mujoco.MjModel.from_xml_path(str(path))
+    loaded, m = load(cable_text()), mujoco.MjModel.from_xml_string(cable_text())
     state = jax.jit(lambda: equilibrium(loaded.model, loaded.state, tolerance=1e-12).state)()
     data = mujoco.MjData(m)
     data.qpos[:] = loaded.layout.coordinates(loaded.model, state)[0]
@@ -87,8 +74,8 @@ def test_rest_of_a_cantilever_is_mujocos(write):
 
 
 @pytest.mark.long
-def test_derivatives_of_the_sag_by_stiffness(write):
-    loaded = load(write())
+def test_derivatives_of_the_sag_by_stiffness():
+    loaded = load(cable_text())
     last = loaded.model.topology.body("cB_last")
 
     @jax.jit
@@ -102,9 +89,9 @@ def test_derivatives_of_the_sag_by_stiffness(write):
     np.testing.assert_allclose(central, -sag(1.0), rtol=0.05)
 
 
-def test_a_bent_cable_is_relaxed_as_it_starts(write):
+def test_a_bent_cable_is_relaxed_as_it_starts():
     bent = {"curve": "cos(s) sin(s) s", "size": "1 0.2 0.3"}
-    loaded = load(write(**bent))
+    loaded = load(cable_text(**bent))
     assert any("relaxed as it starts" in line for line in loaded.approximated)
     state = loaded.state
     np.testing.assert_allclose(state.joint_positions, 0.0, atol=1e-12)
@@ -112,8 +99,8 @@ def test_a_bent_cable_is_relaxed_as_it_starts(write):
     with pytest.raises(
         UnsupportedError, match=r"'cB_1'.*that would be straight.*start it straight"
     ):
-        load(write(**bent, more=flat))
-    assert load(write(more=flat)).model.axes.stiffness.max() > 0
+        load(cable_text(**bent, more=flat))
+    assert load(cable_text(more=flat)).model.axes.stiffness.max() > 0
 
 
 LINKS = """<mujoco><extension><plugin plugin="mujoco.elasticity.cable"><instance name="soft">

@@ -56,12 +56,10 @@ CARRIED = slice(4, 10)
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    path = tmp_path_factory.mktemp("model") / "sensors.xml"
-    path.write_text(MODEL)
-    loaded_file = load(path)
-    assert not loaded_file.sensors.unreadable
-    return loaded_file
+def loaded() -> Loaded:
+    read = load(MODEL)
+    assert not read.sensors.unreadable
+    return read
 
 
 def theirs(data, model, sensor: int) -> np.ndarray:

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import accelerations, load
+from jaxccp import load
 from jaxccp.io.mjcf.write.write import write_model
+from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
 from experiments.mjcf import reference  # noqa: E402
@@ -34,22 +34,14 @@ XML = """
 """
 
 
-def test_accelerations(tmp_path: Path) -> None:
-    path = tmp_path / "damped.xml"
-    path.write_text(XML)
+def test_accelerations() -> None:
     if not hasattr(mujoco.MjModel, "dof_dampingpoly"):
         pytest.skip("this version of MuJoCo has no damping that depends on the rate")
-    loaded, theirs = load(path), reference.smooth(path)
+    loaded, theirs = load(XML), reference.smooth(XML)
     assert not loaded.ignored
     state = reference.random_state(theirs, np.random.default_rng(3))
-
-    def acceleration_at(qpos: jax.Array, qvel: jax.Array) -> jax.Array:
-        layout, model = loaded.layout, loaded.model
-        at_rates = layout.state(model, loaded.state, qpos, qvel)
-        return layout.acceleration(at_rates, accelerations(model, at_rates))
-
     expected = reference.accelerations(theirs, *state)
-    qacc = jax.jit(acceleration_at)(*map(jnp.asarray, state[:2]))
+    qacc = smooth_accelerations(loaded)(*state[:2])
     np.testing.assert_allclose(qacc, expected, atol=1e-9 * np.abs(expected).max())
 
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from jaxccp import EulerImplicitLinearized, RungeKutta4, State, accelerations, load, rollout
+from jaxccp import EulerImplicitLinearized, RungeKutta4, State, load, rollout
 from jaxccp.cli import app
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.io import Loaded
+from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
 from experiments.mjcf import reference  # noqa: E402
@@ -133,17 +134,11 @@ def test_accelerations_of_tied_bodies_are_mujocos(tied: tuple[Path, Loaded]) -> 
     """Accelerations of tied bodies agree with MuJoCo's, also for welds without torque."""
     path, loaded = tied
     theirs, rng = reference.smooth(path), np.random.default_rng(2)
-
-    @jax.jit
-    def acceleration(qpos: jax.Array, qvel: jax.Array) -> jax.Array:
-        state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
-        return loaded.layout.acceleration(state, accelerations(loaded.model, state))
-
+    qacc = smooth_accelerations(loaded)
     for _ in range(3):
         drawn = reference.random_state(theirs, rng, spread=0.3)
         expected = reference.accelerations(theirs, *drawn)
-        ours = acceleration(*map(jnp.asarray, drawn[:2]))
-        np.testing.assert_allclose(ours, expected, atol=1e-8 * np.abs(expected).max())
+        np.testing.assert_allclose(qacc(*drawn[:2]), expected, atol=1e-8 * np.abs(expected).max())
 
 
 HANGING = f"""
@@ -256,13 +251,12 @@ def test_coordinates_that_leave_loops_open_are_said(
                 np.testing.assert_allclose(motion["qvel"][0], key.qvel, atol=1e-12)
 
 
-def test_bodies_that_cannot_turn_may_be_welded_without_torque(tmp_path: Path) -> None:
+def test_bodies_that_cannot_turn_may_be_welded_without_torque() -> None:
     """Two fixed bodies may be welded without torque, although their rotations contradict a rigid
     weld."""
-    path = tmp_path / "still.xml"
-    path.write_text(
+    loaded = load(
         f"""<mujoco><worldbody><body name="a"/><body name="b" pos="0 0 1"/>
         <body><freejoint/>{BOX}</body></worldbody><equality>
         <weld body1="a" body2="b" torquescale="0" relpose="0 0 1 0 1 0 0"/></equality></mujoco>"""
     )
-    assert load(path).model.topology.linkage.joints == ()
+    assert loaded.model.topology.linkage.joints == ()

@@ -1,8 +1,6 @@
 """Check that forces, rest and motion of flexible bodies in model files are MuJoCo's."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,8 +13,6 @@ from jaxccp.io import load
 from jaxccp.io.mjcf import Loaded
 
 mujoco = pytest.importorskip("mujoco")
-
-Write = Callable[[str], Path]
 
 SOLID = """<flexcomp name="jelly" type="grid" dim="3" count="4 3 3" spacing=".1 .1 .1" pos="0 0 2"
   radius="0.01" mass="2"><elasticity young="2e4" poisson="0.3" damping="0.01"/>{}</flexcomp>"""
@@ -34,21 +30,11 @@ def world(inside: str, before: str = "", after: str = "") -> str:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def to(text: str) -> Path:
-        path = tmp_path / "model.xml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return to
-
-
-@pytest.fixture
-def three(write) -> tuple[Loaded, Any]:
+def three() -> tuple[Loaded, Any]:
     """Return a solid with one end fixed, a ball that follows it in the file, a sheet and a line,
     and MuJoCo's model."""
-    path = write(world(SOLID.format(FACE) + BALL + SHEET.format("") + LINE.format("")))
-    return load(path), mujoco.MjModel.from_xml_path(str(path))
+    text = world(SOLID.format(FACE) + BALL + SHEET.format("") + LINE.format(""))
+    return load(text), mujoco.MjModel.from_xml_string(text)
 
 
 def scattered(m, size: float, speed: float):
@@ -105,9 +91,9 @@ HANGING = {
 
 
 @pytest.fixture(params=HANGING)
-def hanging(request, write) -> tuple[Loaded, Any]:
-    path = write(HANGING[request.param])
-    return load(path), mujoco.MjModel.from_xml_path(str(path))
+def hanging(request) -> tuple[Loaded, Any]:
+    text = HANGING[request.param]
+    return load(text), mujoco.MjModel.from_xml_string(text)
 
 
 def body(loaded: Loaded) -> Any:
@@ -140,8 +126,8 @@ def test_rest_is_mujocos(hanging):
     assert np.abs(data.qacc).max() < 1e-6 * 9.81
 
 
-def test_derivatives_of_rest_are_those_of_differences(write):
-    loaded = load(write(HANGING["solid"]))
+def test_derivatives_of_rest_are_those_of_differences():
+    loaded = load(HANGING["solid"])
     family = body(loaded)
     young, damping = family.elements.young, family.elements.retardation
 
@@ -183,12 +169,12 @@ def test_motion_is_mujocos_to_first_order(hanging):
     assert 1.6 < differences[0] / differences[1] < 2.4
 
 
-def test_a_block_lands_on_its_nodes_and_stays(write):
+def test_a_block_lands_on_its_nodes_and_stays():
     low = SOLID.replace('pos="0 0 2"', 'pos="0 0 0.12"').replace('count="4 3 3"', 'count="3 2 2"')
     low = low.replace('damping="0.01"', 'damping="0.05"')
     plane = '<geom type="plane" size="2 2 .1" friction="0.3 0.01 0.001"/>'
     contact = '<contact friction="0.7 0.01 0.001" selfcollide="none"/>'
-    loaded = load(write(world(plane + low.format(contact))), max_contacts=6)
+    loaded = load(world(plane + low.format(contact)), max_contacts=6)
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-9))
     final, path = jax.jit(lambda state: rollout(loaded.model, state, stepper, 250))(loaded.state)
     assert not path.report.solver.status.any()

@@ -1,38 +1,27 @@
 """Check what can be done with nodes of flexible bodies in model files, and what is refused."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from jaxccp.flexible import NodalFamily
 from jaxccp.io import UnsupportedError, load
-from tests.io.test_flexible_models import BALL, LINE, SHEET, SOLID, Write, world
+from tests.io.test_flexible_models import BALL, LINE, SHEET, SOLID, world
 
 pytest.importorskip("mujoco")
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def to(text: str) -> Path:
-        path = tmp_path / "model.xml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return to
-
-
-def test_a_node_can_be_connected_to_a_body(write):
+def test_a_node_can_be_connected_to_a_body():
     tied = '<equality><connect body1="ball" body2="jelly_0" anchor="-.15 -.1 -.1"/></equality>'
     ball = BALL.replace('size="0.1"', 'size="0.02" contype="0" conaffinity="0"')
-    loaded = load(write(world(ball + SOLID.format(""), after=tied)))
+    loaded = load(world(ball + SOLID.format(""), after=tied))
     joint = loaded.model.topology.linkage.bodies
     names = loaded.model.topology.bodies
     assert [[names[body] for body in pair] for pair in joint.tolist()] == [["ball", "jelly.0"]]
     welded = tied.replace("connect", "weld")
     with pytest.raises(UnsupportedError, match=r"'jelly_0'.* a node, which does not turn; connect"):
-        load(write(world(ball + SOLID.format(""), after=welded)))
+        load(world(ball + SOLID.format(""), after=welded))
 
 
 REFUSED = {
@@ -71,29 +60,29 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_by_name(write, case):
+def test_what_does_not_fit_is_refused_by_name(case):
     text, message = REFUSED[case]
-    path = write(world(text.format("") + BALL))
+    text = world(text.format("") + BALL)
     with pytest.raises(UnsupportedError, match=message):
-        load(path)
-    left = load(path, allow_unsupported=True)
+        load(text)
+    left = load(text, allow_unsupported=True)
     assert not left.model.families and any("flex" in line for line in left.ignored)
 
 
-def test_sensors_do_not_count_masses_of_flexible_bodies(write):
+def test_sensors_do_not_count_masses_of_flexible_bodies():
     sensor = (
         '<sensor><subtreecom body="world"/><framepos objtype="body" objname="jelly_0"/></sensor>'
     )
-    loaded = load(write(world(SOLID.format("") + BALL, after=sensor)))
+    loaded = load(world(SOLID.format("") + BALL, after=sensor))
     assert len(loaded.sensors.unreadable) == 1 and "flexible" in loaded.sensors.unreadable[0]
     shown = loaded.sensors.values(loaded.model, loaded.state)
     np.testing.assert_allclose(next(iter(shown.values())), [-0.15, -0.1, 1.9], atol=1e-14)
 
 
-def test_the_fluid_is_told_not_to_act(write):
-    path = write(world(SOLID.format(""), '<option density="1.2" viscosity="0"/>'))
+def test_the_fluid_is_told_not_to_act():
+    text = world(SOLID.format(""), '<option density="1.2" viscosity="0"/>')
     with pytest.raises(UnsupportedError, match="fluid: it does not resist flexible bodies"):
-        load(path)
+        load(text)
 
 
 NODE = """<body name="n{0}" pos="{1}">
@@ -112,7 +101,7 @@ AFTER = {
 }
 
 
-def test_a_deformable_flex_is_read_as_a_flexcomp(write):
+def test_a_deformable_flex_is_read_as_a_flexcomp():
     """A flex of named bodies with different masses is read, and what acts along the slides of its
     nodes is refused."""
     nodes = "".join(NODE.format(i, at, 0.1 + 0.1 * i) for i, at in enumerate(PLACES))
@@ -120,7 +109,7 @@ def test_a_deformable_flex_is_read_as_a_flexcomp(write):
         '<sensor><jointpos name="p" joint="x1"/>'
         '<framepos name="at" objtype="body" objname="n3"/></sensor>'
     )
-    loaded = load(write(world(nodes, after=TETRAHEDRON + sensor)))
+    loaded = load(world(nodes, after=TETRAHEDRON + sensor))
     (family,) = loaded.model.families
     assert isinstance(family, NodalFamily)
     mass = np.diag(family.inertia())[loaded.layout.places.nodes[3, ::3]]
@@ -130,4 +119,4 @@ def test_a_deformable_flex_is_read_as_a_flexcomp(write):
     np.testing.assert_allclose(shown["at"], [0, 0, 1.1], atol=1e-14)
     for after in AFTER.values():
         with pytest.raises(UnsupportedError, match=r"'on'.*nodes of flexible bodies cannot"):
-            load(write(world(nodes, after=TETRAHEDRON + after)))
+            load(world(nodes, after=TETRAHEDRON + after))

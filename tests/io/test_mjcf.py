@@ -26,9 +26,9 @@ class Robot:
     """A model here and in MuJoCo, and a function that computes everything compared, compiled
     once."""
 
-    def __init__(self, path: Path) -> None:
-        self.loaded: Loaded = load(path)
-        self.theirs = reference.smooth(path)
+    def __init__(self, source: Path | str) -> None:
+        self.loaded: Loaded = load(source)
+        self.theirs = reference.smooth(source)
         loaded = self.loaded
 
         def everything(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> dict[str, Any]:
@@ -140,12 +140,10 @@ FLOATING = """
 """
 
 
-def test_free_bodies_in_a_fluid(tmp_path: Path) -> None:
+def test_free_bodies_in_a_fluid() -> None:
     """Free bodies in a fluid accelerate as in MuJoCo: bodies without joints, two of the file's in
     one, frames away from centres of mass."""
-    file = tmp_path / "floating.xml"
-    file.write_text(FLOATING)
-    made = Robot(file)
+    made = Robot(FLOATING)
     assert made.loaded.model.topology.bodies == ("world", "body1", "body2")
     state = reference.random_state(made.theirs, np.random.default_rng(3))
     expected = reference.accelerations(made.theirs, *state)
@@ -200,16 +198,14 @@ MIXED = """
 """
 
 
-def test_every_kind_of_joint_and_tendon(tmp_path: Path) -> None:
+def test_every_kind_of_joint_and_tendon() -> None:
     """Accelerations far from the reference agree with MuJoCo's for every kind of joint and tendon.
 
     The model has a free joint with springs about a turned pose, a ball off its body's origin,
     references and springs that differ, a tendon over joints, one through sites, and joints that
     follow each other.
     """
-    file = tmp_path / "mixed.xml"
-    file.write_text(MIXED)
-    made = Robot(file)
+    made = Robot(MIXED)
     rng = np.random.default_rng(5)
     state = reference.random_state(made.theirs, rng, spread=1.5)
     expected = reference.accelerations(made.theirs, *state)
@@ -231,11 +227,9 @@ FOUR_HINGES = """
 """
 
 
-def test_four_hinges_of_one_body(tmp_path: Path) -> None:
+def test_four_hinges_of_one_body() -> None:
     """Directions of four hinges are dependent, but the hinges are not."""
-    file = tmp_path / "four.xml"
-    file.write_text(FOUR_HINGES)
-    made = Robot(file)
+    made = Robot(FOUR_HINGES)
     state = reference.random_state(made.theirs, np.random.default_rng(5))
     expected = reference.accelerations(made.theirs, *state)
     computed = made.of(*(jnp.asarray(part)[None] for part in state))
@@ -244,7 +238,7 @@ def test_four_hinges_of_one_body(tmp_path: Path) -> None:
     np.testing.assert_allclose(computed["qacc"][0], expected, atol=1e-9 * np.abs(expected).max())
 
 
-def test_what_is_open_at_first_is_closed(tmp_path: Path) -> None:
+def test_what_is_open_at_first_is_closed() -> None:
     """Loops that are open in a file are closed, by MuJoCo's own errors of the constraints.
 
     The file has a four-bar linkage with its pin apart, and a body far from what it is welded to,
@@ -256,10 +250,10 @@ def test_what_is_open_at_first_is_closed(tmp_path: Path) -> None:
     adrift = f'<body name="hull" pos="3 1 2" euler="1 1 1">{ball}</body>'
     opened = opened.replace("</worldbody>", f"{adrift}</worldbody>")
     weld = '<weld name="mooring" body1="hull" relpose="1 2 0 0.5 0.5 0.5 -0.5"/></equality>'
-    (tmp_path / "open.xml").write_text(opened.replace("</equality>", weld))
-    loaded = load(tmp_path / "open.xml")
+    opened = opened.replace("</equality>", weld)
+    loaded = load(opened)
     assert any("mooring" in line and "open at qpos0" in line for line in loaded.approximated)
-    m = mujoco.MjModel.from_xml_path(str(tmp_path / "open.xml"))
+    m = mujoco.MjModel.from_xml_string(opened)
     data = mujoco.MjData(m)
     mujoco.mj_forward(m, data)
     assert np.abs(data.efc_pos).max() > 1
@@ -284,12 +278,10 @@ SOCKETS = """
 """
 
 
-def test_limits_of_balls(tmp_path: Path) -> None:
+def test_limits_of_balls() -> None:
     """Gaps and rates of balls beyond their limits agree with MuJoCo's, which keeps its margin
     apart."""
-    (tmp_path / "sockets.xml").write_text(SOCKETS)
-    loaded = load(tmp_path / "sockets.xml")
-    m = mujoco.MjModel.from_xml_path(str(tmp_path / "sockets.xml"))
+    loaded, m = load(SOCKETS), mujoco.MjModel.from_xml_string(SOCKETS)
     data = mujoco.MjData(m)
     rng = np.random.default_rng(2)
     for joint, angle in ((0, 1.1), (2, 2.9)):
@@ -314,11 +306,9 @@ def test_limits_of_balls(tmp_path: Path) -> None:
     np.testing.assert_allclose(rate, data.efc_vel, atol=1e-12)
 
 
-def test_a_limit_that_no_ball_reaches_is_none(tmp_path: Path) -> None:
+def test_a_limit_that_no_ball_reaches_is_none() -> None:
     # MuJoCo's angles of balls end at 180°, too.
-    file = tmp_path / "sockets.xml"
-    file.write_text(SOCKETS.replace("0 20", "0 190"))
-    loaded = load(file)
+    loaded = load(SOCKETS.replace("0 20", "0 190"))
     first = loaded.model.topology.linkage.balls
     np.testing.assert_allclose(loaded.model.axes.upper[first], [np.deg2rad(50) - 0.1])
     assert [line for line in loaded.approximated if "no ball reaches" in line]
@@ -353,13 +343,10 @@ CROWD = """
 """
 
 
-def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
+def test_pairs_are_those_of_mujoco() -> None:
     """Pairs that may touch, and their friction, are those of MuJoCo, whose contacts name every pair
     because everything overlaps."""
-    file = tmp_path / "crowd.xml"
-    file.write_text(CROWD)
-    loaded = load(file)
-    m = mujoco.MjModel.from_xml_path(str(file))
+    loaded, m = load(CROWD), mujoco.MjModel.from_xml_string(CROWD)
     data = mujoco.MjData(m)
     mujoco.mj_forward(m, data)
     expected = {
@@ -383,15 +370,13 @@ def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     assert "'ghost'" in note and "same in all directions" in note
 
 
-def test_condim_gives_spinning_and_rolling_friction(tmp_path: Path) -> None:
+def test_condim_gives_spinning_and_rolling_friction() -> None:
     """The condim of a geom sets its spinning and rolling friction; of a pair the larger one acts,
     as in MuJoCo."""
-    text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+    loaded = load("""<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
       <body pos="0 0 1"><freejoint/><geom size="0.1" condim="6" friction="0.7 0.02 0.003"/></body>
       <body pos="1 0 1"><freejoint/><geom size="0.1" condim="4" friction="0.7 0.02 0.003"/></body>
-    </worldbody></mujoco>"""
-    (tmp_path / "rolling.xml").write_text(text)
-    loaded = load(tmp_path / "rolling.xml")
+    </worldbody></mujoco>""")
     assert loaded.model.topology.rolls
     np.testing.assert_allclose(
         loaded.model.shapes.rolling, [[0, 0], [0.02, 0.003], [0.02, 0]], rtol=1e-6

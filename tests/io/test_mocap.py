@@ -2,7 +2,6 @@
 follows."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -42,10 +41,8 @@ H, STEPS = 0.002, 150
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    path = tmp_path_factory.mktemp("model") / "mocap.xml"
-    path.write_text(MODEL)
-    return load(path)
+def loaded() -> Loaded:
+    return load(MODEL)
 
 
 def test_what_is_tied_follows(loaded: Loaded) -> None:
@@ -90,13 +87,11 @@ def test_what_is_tied_follows(loaded: Loaded) -> None:
     np.testing.assert_allclose(pivot, poses[:, 0, :3] - [0, 0, 0.05], atol=1e-9)
 
 
-def test_rotors_keep_their_rates(tmp_path: Path) -> None:
+def test_rotors_keep_their_rates() -> None:
     """A flywheel with armature on a hand that is turned by a right angle spins on as fast."""
-    path = tmp_path / "flywheel.xml"
-    path.write_text("""<mujoco><option gravity="0 0 0"/><worldbody>
+    loaded = load("""<mujoco><option gravity="0 0 0"/><worldbody>
       <body name="hand" mocap="true"><body name="wheel"><joint axis="0 0 1" armature="0.1"/>
         <geom type="cylinder" size="0.1 0.01"/></body></body></worldbody></mujoco>""")
-    loaded = load(path)
     model, layout, stepper = loaded.model, loaded.layout, EulerImplicitLinearized(H)
     step = jax.jit(stepper.step)
     state, _ = step(model, layout.state(model, loaded.state, jnp.zeros(1), jnp.array([3.0])))
@@ -115,10 +110,7 @@ def test_keyframes_place_them(loaded: Loaded) -> None:
     np.testing.assert_allclose(state.position[topology.body("box")], [1, 1, 0.6], atol=1e-6)
 
 
-def test_a_file_of_nothing_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "still.xml"
-    path.write_text(
-        '<mujoco><worldbody><body mocap="true"><geom size="1"/></body></worldbody></mujoco>'
-    )
+def test_a_file_of_nothing_else_is_refused() -> None:
+    text = '<mujoco><worldbody><body mocap="true"><geom size="1"/></body></worldbody></mujoco>'
     with pytest.raises(InputError, match="none of its bodies can move"):
-        load(path)
+        load(text)

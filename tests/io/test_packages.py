@@ -7,13 +7,13 @@ where the packages are, and nothing of the packages is imported.
 from importlib.util import find_spec
 from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import EulerImplicitLinearized, State, accelerations, load, rollout
+from jaxccp import EulerImplicitLinearized, State, load, rollout
 from jaxccp.io import Loaded
+from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
 from experiments.mjcf import reference  # noqa: E402
@@ -43,20 +43,12 @@ def opened(request: pytest.FixtureRequest) -> tuple[Path, Loaded]:
 def test_accelerations_are_mujocos(opened: tuple[Path, Loaded]) -> None:
     path, loaded = opened
     theirs, rng = reference.smooth(path), np.random.default_rng(0)
-
-    @jax.jit
-    def acceleration(
-        qpos: jax.Array, qvel: jax.Array, activation: jax.Array, ctrl: jax.Array
-    ) -> jax.Array:
-        model, layout = loaded.model, loaded.layout
-        state = layout.with_activation(layout.state(model, loaded.state, qpos, qvel), activation)
-        return layout.acceleration(state, accelerations(model, state, layout.control(ctrl)))
-
+    qacc = smooth_accelerations(loaded)
     for _ in range(3):
         drawn = reference.random_state(theirs, rng, spread=0.1)
         activation = 0.3 * rng.normal(size=theirs.na)
         expected = reference.accelerations(theirs, *drawn, activation)
-        ours = acceleration(*map(jnp.asarray, (*drawn[:2], activation, drawn[2])))
+        ours = qacc(*drawn, activation)
         np.testing.assert_allclose(ours, expected, atol=1e-9 * np.abs(expected).max())
 
 

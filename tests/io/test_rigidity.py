@@ -14,11 +14,10 @@ BOX = """<mujoco><option density="1.2"><flag {flag}/></option><worldbody>
 PAIR = '<pair name="both" geom1="floor" geom2="box" {}/>'
 
 
-def differences(tmp_path, softness=False, **slots) -> str:
+def differences(softness=False, **slots) -> str:
     """Return the listed differences from MuJoCo for a box on a floor."""
-    path = tmp_path / "box.xml"
-    path.write_text(BOX.format(**dict.fromkeys(("flag", "floor", "geom", "pair"), "") | slots))
-    return "\n".join(load(path, softness=softness).approximated)
+    text = BOX.format(**dict.fromkeys(("flag", "floor", "geom", "pair"), "") | slots)
+    return "\n".join(load(text, softness=softness).approximated)
 
 
 @pytest.mark.parametrize(
@@ -31,25 +30,24 @@ def differences(tmp_path, softness=False, **slots) -> str:
         ({"pair": PAIR.format('gap=".01"')}, ("'both'", "gap")),
     ],
 )
-def test_springs_margins_and_gaps_are_listed(tmp_path, slots, words):
-    text = differences(tmp_path, **slots)
+def test_springs_margins_and_gaps_are_listed(slots, words):
+    text = differences(**slots)
     assert all(word in text for word in words)
 
 
-def test_ordinary_contacts_are_not_listed(tmp_path):
-    assert differences(tmp_path, geom='solref=".01 1"') == ""
-    assert "stiffness" not in differences(tmp_path, softness=True, geom='solref="-1000 -10"')
+def test_ordinary_contacts_are_not_listed():
+    assert differences(geom='solref=".01 1"') == ""
+    assert "stiffness" not in differences(softness=True, geom='solref="-1000 -10"')
 
 
-def test_no_fluid_without_passive_forces(tmp_path):
+def test_no_fluid_without_passive_forces():
     """A model has no fluid where springs and dampers are both disabled, because MuJoCo then leaves
     out all passive forces."""
-    path = tmp_path / "box.xml"
     for flag, fluid in (('spring="disable"', True), ('spring="disable" damper="disable"', False)):
-        path.write_text(BOX.format(flag=flag, floor="", geom="", pair=""))
-        m = mujoco.MjModel.from_xml_path(str(path))
+        text = BOX.format(flag=flag, floor="", geom="", pair="")
+        m = mujoco.MjModel.from_xml_string(text)
         data = mujoco.MjData(m)
         data.qvel[:] = 1.0
         mujoco.mj_forward(m, data)
         assert bool((data.qfrc_passive != 0).any()) == fluid
-        assert (load(path).model.fluid is not None) == fluid
+        assert (load(text).model.fluid is not None) == fluid

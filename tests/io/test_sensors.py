@@ -1,7 +1,5 @@
 """Check sensors of a model file against MuJoCo's."""
 
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,10 +87,8 @@ MODEL = """
 UNREAD = ("wound", "part", "seen", "capped", "held")
 
 
-def test_sensors_are_those_of_mujoco(tmp_path: Path) -> None:
-    file = tmp_path / "sensors.xml"
-    file.write_text(MODEL)
-    loaded, theirs = load(file), reference.smooth(file)
+def test_sensors_are_those_of_mujoco() -> None:
+    loaded, theirs = load(MODEL), reference.smooth(MODEL)
     for name in UNREAD:
         assert sum(f"sensor '{name}' (line" in line for line in loaded.sensors.unreadable) == 1, (
             name
@@ -136,11 +132,10 @@ RESTING = """
 """
 
 
-def test_what_rests_feels_its_weight(tmp_path: Path) -> None:
+def test_what_rests_feels_its_weight() -> None:
     """An accelerometer at rest measures gravity, along the site's y axis, from two states with the
     impulse of the contact between them."""
-    (tmp_path / "resting.xml").write_text(RESTING)
-    loaded = load(tmp_path / "resting.xml")
+    loaded = load(RESTING)
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-11))
 
     @jax.jit

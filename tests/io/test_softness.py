@@ -1,7 +1,5 @@
 """Check the depth to which bodies sink into soft contacts of a file, against MuJoCo."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -25,18 +23,16 @@ MODEL = """
 """
 
 
-def sunk(path: Path, cone: str, minimum: float, maximum: float) -> tuple[np.ndarray, np.ndarray]:
+def sunk(cone: str, minimum: float, maximum: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the depth of each body at rest [m], here and in MuJoCo.
 
     Args:
-        path: the file to write.
         cone: MuJoCo's friction cone, "elliptic" or "pyramidal".
         minimum: impedance at no depth.
         maximum: impedance at a depth of 1 mm.
     """
     text = MODEL.format(cone=cone, least=minimum, most=maximum)
-    path.write_text(text)
-    loaded = load(path, softness=True)
+    loaded = load(text, softness=True)
     assert not loaded.approximated
     final, _ = rollout(loaded.model, loaded.state, EulerImplicitLinearized(0.01), 100)
     model = mujoco.MjModel.from_xml_string(text)
@@ -47,32 +43,29 @@ def sunk(path: Path, cone: str, minimum: float, maximum: float) -> tuple[np.ndar
 
 
 @pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
-def test_depth_at_constant_impedance(tmp_path: Path, cone: str) -> None:
-    ours, theirs = sunk(tmp_path / "soft.xml", cone, 0.9, 0.9)
+def test_depth_at_constant_impedance(cone: str) -> None:
+    ours, theirs = sunk(cone, 0.9, 0.9)
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
     assert theirs[0] == pytest.approx((3.924e-4 if cone == "elliptic" else 6.131e-5), rel=1e-3)
 
 
-def test_depth_at_the_default_impedance(tmp_path: Path) -> None:
+def test_depth_at_the_default_impedance() -> None:
     """Bodies sink at least as deep as in MuJoCo, whose impedance grows by 6 % over the first
     millimetre; here it is that at no depth."""
-    ours, theirs = sunk(tmp_path / "soft.xml", "elliptic", 0.9, 0.95)
+    ours, theirs = sunk("elliptic", 0.9, 0.95)
     np.testing.assert_allclose(ours, theirs, rtol=0.25)
     assert np.all(ours >= theirs)
 
 
-def test_contacts_are_rigid_unless_asked(tmp_path: Path) -> None:
-    path = tmp_path / "hard.xml"
-    path.write_text(MODEL.format(cone="elliptic", least=0.9, most=0.95))
-    assert not np.any(load(path).model.shapes.compliance)
+def test_contacts_are_rigid_unless_asked() -> None:
+    text = MODEL.format(cone="elliptic", least=0.9, most=0.95)
+    assert not np.any(load(text).model.shapes.compliance)
 
 
-def test_pairs_that_differ_are_told(tmp_path: Path) -> None:
+def test_pairs_that_differ_are_told() -> None:
     """A softness of one pair alone is reported, because compliance belongs to surfaces here."""
-    path = tmp_path / "pairs.xml"
     text = MODEL.format(cone="elliptic", least=0.9, most=0.95)
     pair = '<contact><pair geom1="a" geom2="b" solref="0.1 1"/></contact></mujoco>'
     text = text.replace('size="0.1" mass="2"', 'name="a" size="0.1" mass="2"')
     text = text.replace('type="box"', 'name="b" type="box"').replace("</mujoco>", pair)
-    path.write_text(text)
-    assert any("softness: of 1 of" in line for line in load(path, softness=True).approximated)
+    assert any("softness: of 1 of" in line for line in load(text, softness=True).approximated)

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import accelerations, load
-from jaxccp.io import InputError, Loaded, UnsupportedError
+from jaxccp import load
+from jaxccp.io import InputError, UnsupportedError
 from jaxccp.io.mjcf.urdf.inertias import DEFAULT_MASS, DEFAULT_RADIUS
+from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -64,15 +63,6 @@ def arm(*shapes: str, leg: str = HEAVY, base: str = BALL) -> tuple[str, ...]:
     return link("base", base), link("leg", leg + "".join(shapes)), link("foot", HEAVY), HINGE, SLIDE
 
 
-def smooth_accelerations(loaded: Loaded, *coordinates: np.ndarray) -> np.ndarray:
-    def of(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> jax.Array:
-        state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
-        control = loaded.layout.control(ctrl)
-        return loaded.layout.acceleration(state, accelerations(loaded.model, state, control))
-
-    return np.asarray(jax.jit(of)(*map(jnp.asarray, coordinates)))
-
-
 def test_motion_is_that_of_mujoco(write: Write) -> None:
     """A leg that MuJoCo reads by itself moves as in MuJoCo, and the report says that its base is
     bolted."""
@@ -83,7 +73,7 @@ def test_motion_is_that_of_mujoco(write: Write) -> None:
     data = mujoco.MjData(theirs)
     data.qpos[:], data.qvel[:] = [0.7, 0.3], [2.0, -1.0]
     mujoco.mj_forward(theirs, data)
-    ours = smooth_accelerations(loaded, data.qpos, data.qvel, np.zeros(0))
+    ours = smooth_accelerations(loaded)(data.qpos, data.qvel)
     np.testing.assert_allclose(ours, data.qacc_smooth, rtol=1e-10)
 
 
@@ -182,7 +172,7 @@ def test_floating(write: Write) -> None:
     assert (loaded.layout.places.nq, bolted.layout.places.nq) == (9, 2)
     assert loaded.approximated == () and len(bolted.approximated) == 1
     qpos = np.concatenate([[0, 0, 1, 1, 0, 0, 0], np.zeros(2)])
-    fall = smooth_accelerations(loaded, qpos, np.zeros(8), np.zeros(0))
+    fall = smooth_accelerations(loaded)(qpos)
     np.testing.assert_allclose(fall, [0, 0, -9.81, 0, 0, 0, 0, 0], atol=1e-12)
     anchored = link("world"), *arm(), JOINT.format("bolt", "fixed", "world", "base", "")
     assert load(write(*anchored)).approximated == ()
@@ -264,10 +254,10 @@ def test_torque_actuators(write: Write) -> None:
     assert loaded.model.topology.linkage.actuators == ("hip", "slider", "axle")
     assert sum("motor 'axle': its joint has no effort" in x for x in loaded.approximated) == 1
     plain = load(write(*arm()), actuators="torque")
-    rest = np.zeros(2), np.zeros(2)
-    free = smooth_accelerations(plain, *rest, np.zeros(2))
-    inside = smooth_accelerations(plain, *rest, np.array([5.0, 0])) - free
-    saturated = smooth_accelerations(plain, *rest, np.array([50.0, 0])) - free
+    rest, qacc = (np.zeros(2), np.zeros(2)), smooth_accelerations(plain)
+    free = qacc(*rest, np.zeros(2))
+    inside = qacc(*rest, np.array([5.0, 0])) - free
+    saturated = qacc(*rest, np.array([50.0, 0])) - free
     np.testing.assert_allclose(saturated, inside, rtol=1e-12)
     theirs = mujoco.MjModel.from_xml_path(str(path.parent / "leg.urdf"))
     data = mujoco.MjData(theirs)
@@ -281,12 +271,8 @@ def test_position_actuators(write: Write) -> None:
     critically damped."""
     path = write(*arm())
     loaded = load(path, actuators="position")
-    rest = np.zeros(2), np.zeros(2)
-    free = smooth_accelerations(loaded, *rest, np.zeros(2))
-
-    def pull(*ctrl: float) -> np.ndarray:
-        return smooth_accelerations(loaded, *rest, np.array(ctrl)) - free
-
+    rest, qacc = (np.zeros(2), np.zeros(2)), smooth_accelerations(loaded)
+    free = qacc(*rest, np.zeros(2))
     theirs = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(theirs)
     mujoco.mj_forward(theirs, data)
@@ -294,14 +280,16 @@ def test_position_actuators(write: Write) -> None:
     for ctrl, force in [((0.04, 0), (2, 0)), ((0.5, 0), (5, 0)), ((0, -0.005), (0, -20))]:
         data.qfrc_applied[:] = force
         mujoco.mj_forward(theirs, data)
-        np.testing.assert_allclose(pull(*ctrl), data.qacc_smooth - before, atol=1e-10)
+        np.testing.assert_allclose(
+            qacc(*rest, np.array(ctrl, float)) - free, data.qacc_smooth - before, atol=1e-10
+        )
     # Critically damped: 2 √(k m) per rate, with the hip's inertia m.
     inertia = np.zeros(2)
     mujoco.mj_mulM(theirs, data, inertia, np.array([1.0, 0]))
     data.qvel[:] = [0.05, 0]
     data.qfrc_applied[:] = [-2 * np.sqrt(50 * inertia[0]) * 0.05, 0]
     mujoco.mj_forward(theirs, data)
-    damped = smooth_accelerations(loaded, np.zeros(2), data.qvel, np.zeros(2))
+    damped = qacc(np.zeros(2), data.qvel, np.zeros(2))
     np.testing.assert_allclose(damped, data.qacc_smooth, atol=1e-10)
     bad = write(
         *arm(), link("wheel", HEAVY), JOINT.format("axle", "continuous", "leg", "wheel", "")

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import accelerations, load
+from jaxccp import load
 from jaxccp.identify import Parameter, inertial_of
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.parameters.parameter import ParameterSet
@@ -18,6 +18,7 @@ from jaxccp.io import InputError
 from jaxccp.io.mjcf.write.rigid_parts import divided, inertial_of_pseudo, pseudo_inertia
 from jaxccp.io.mjcf.write.write import write_model
 from jaxccp.io.mjcf.write.write_urdf import write_urdf
+from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
 ARM = Path(__file__).resolve().parents[2] / "examples" / "models" / "arm.xml"
@@ -64,14 +65,8 @@ def worst_acceleration(subject, m, seed=1):
         places.append([np.array(array) for array in (data.qpos, data.qvel, data.ctrl)])
         expected.append(np.array(data.qacc_smooth))
 
-    def of(qpos, qvel, ctrl):
-        model, layout = subject.model, subject.layout
-        state = layout.state(model, subject.state, qpos, qvel)
-        return layout.acceleration(state, accelerations(model, state, layout.control(ctrl)))
-
-    computed = jax.jit(jax.vmap(of))(
-        *(jnp.asarray(np.array(array)) for array in zip(*places, strict=True))
-    )
+    qacc = jax.vmap(smooth_accelerations(subject))
+    computed = qacc(*(np.array(array) for array in zip(*places, strict=True)))
     expected = np.array(expected)
     return np.abs(np.asarray(computed) - expected).max() / np.abs(expected).max()
 
