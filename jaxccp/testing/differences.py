@@ -36,9 +36,6 @@ class Differences:
     """Right-sided differences, at the same length."""
     kink: Bool[np.ndarray, " p"]
     """Whether the slopes to the left and to the right differ, however short the step."""
-    length: Float[np.ndarray, " p"]
-    """Shorter of the two step lengths that ``value`` is extrapolated from, in the unit of the
-    input."""
 
 
 def from_values(
@@ -79,7 +76,6 @@ def from_values(
         left=left[best + 2, rows],
         right=right[best + 2, rows],
         kink=kink,
-        length=lengths[best + 2],
     )
 
 
