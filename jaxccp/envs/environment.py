@@ -19,7 +19,7 @@ from jaxccp.math.array_input import Floats
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.scenes.draw import Key
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 COUNTS = ("status", "unsolved", "overflow", "non_finite", "action_nan", "action_clipped")
 """Metrics of every environment, int32: the worst status of a solve (:class:`jaxccp.ccp.Status`);

@@ -9,7 +9,7 @@ from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 
 class Mechanism(Protocol):

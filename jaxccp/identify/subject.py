@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 
 @jax.tree_util.register_dataclass

@@ -18,7 +18,7 @@ from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.sites import FrameMotion, Sites
 from jaxccp.model.state import State
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
 
 Index = np.ndarray

@@ -17,8 +17,8 @@ from jaxccp.model.sites import Sites
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 from jaxccp.scene.check import finite_vector
-from jaxccp.sensors.coordinates.layout import mujoco_coordinates
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
+from jaxccp.sensors.coordinates.mujoco_coordinates import mujoco_coordinates
 from jaxccp.sensors.reading import Reading
 from jaxccp.sensors.registry import KINDS
 from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope

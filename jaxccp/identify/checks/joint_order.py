@@ -16,7 +16,7 @@ from jaxccp.identify.recordings.filters import filled, smoothed
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 SAMPLES = 128
 """Number of samples at which torques are compared."""

@@ -30,8 +30,8 @@ from jaxccp.model.state import State
 from jaxccp.names import unknown
 from jaxccp.scenes.cube_toss import WIDTH
 from jaxccp.scenes.library import SCENES
-from jaxccp.sensors.coordinates.layout import mujoco_coordinates
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
+from jaxccp.sensors.coordinates.mujoco_coordinates import mujoco_coordinates
 
 NOISE = 1e-4
 """Standard deviation of recorded positions, and of orientations times half a width [m]; errors of

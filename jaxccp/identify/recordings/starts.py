@@ -12,7 +12,7 @@ from jaxccp.identify.recordings.segments import noise_of
 from jaxccp.identify.subject import Subject
 from jaxccp.math import quaternion
 from jaxccp.sensors.coordinates.addresses import Places, address_range
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 
 def displaced(

@@ -12,9 +12,9 @@ from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.flex.families import FlexFamily
 from jaxccp.model.model import Model
 from jaxccp.sensors.coordinates.addresses import Places, address_range
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 from jaxccp.sensors.coordinates.dimensions import ordered_names
-from jaxccp.sensors.coordinates.layout import mujoco_coordinates
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.mujoco_coordinates import mujoco_coordinates
 
 
 def layout(source: Source, parts: Elements, model: Model) -> Coordinates:

@@ -21,7 +21,7 @@ from jaxccp.io.mjcf.write.file_forces import (
 from jaxccp.io.mjcf.write.rigid_parts import Inertial, divided, inertial_of_pseudo
 from jaxccp.model.model import Model
 from jaxccp.scene.frames import relative_frame, to_matrix, to_quaternion
-from jaxccp.sensors.coordinates.mujoco_coordinates import Coordinates
+from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 COPIED = (
     *("body_pos", "body_quat", "body_mass", "body_ipos", "jnt_pos", "jnt_axis", "jnt_range"),
