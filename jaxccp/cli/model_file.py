@@ -110,8 +110,8 @@ def write_motion(
 
     Args:
         out: the npz file; it gets time, qpos, qvel, act if there are activations, ctrl if there are
-            actuators (each row holds until the next time, and the last is repeated), and the path
-            of the model file.
+            actuators (each row holds until the next time, and the last is repeated), mocap_pos and
+            mocap_quat if there are bodies of motion capture, and the path of the model file.
         source: path of the model file.
         loaded: the model file.
         run: the motion.
@@ -132,5 +132,8 @@ def write_motion(
             ctrl[:-1, places.control] = controls
             ctrl[-1] = ctrl[-2]
         motion["ctrl"] = ctrl
+    if len(places.mocap_bodies):
+        motion["mocap_pos"] = np.asarray(run.states.position)[:, places.mocap_bodies]
+        motion["mocap_quat"] = np.asarray(run.states.quaternion)[:, places.mocap_bodies]
     write_npz(out, **motion, source=np.array(source))
     return {"trajectory": str(out)}

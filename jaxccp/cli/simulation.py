@@ -9,7 +9,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from jaxccp.ccp import Status
 from jaxccp.dynamics import (
@@ -22,6 +22,7 @@ from jaxccp.dynamics import (
     energy,
     rollout,
 )
+from jaxccp.dynamics.rollouts.capacity import capacity_needed
 from jaxccp.dynamics.smooth import smooth_capacity
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
@@ -54,6 +55,9 @@ class Run:
     states: State
     """States at the samples, beginning with the initial one; the axis of copies precedes that of
     time."""
+    capacities: Int[Array, " k"]
+    """Capacities for contacts and for pairs of near shapes that the run needed
+    (:func:`jaxccp.dynamics.rollouts.capacity.capacity_needed`)."""
 
 
 def simulate(
@@ -109,6 +113,7 @@ def simulate(
         return np.take(np.concatenate(leaves, axis), np.arange(records), axis)
 
     trajectory = jax.tree.map(joined, *trajectories)
+    report = trajectory.report
     total = count * length * every * max(copies, 1)
     states = jax.tree.map(
         lambda first, rest: jnp.concatenate([jnp.expand_dims(first, axis), rest], axis),
@@ -125,6 +130,7 @@ def simulate(
         run_s,
         total / run_s,
         states,
+        capacity_needed(report.contacts, report.candidates, report.smooth_contacts),
     )
 
 

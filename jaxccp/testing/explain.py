@@ -51,11 +51,13 @@ class GradientExplanation:
         data, solver = self.report.contact_data, self.report.solver
         assert data is not None
         data = jax.tree.map(np.asarray, data)
+        # Smooth contacts come last; they have no mode that could change.
+        live = data.live[:, : self.contact_margin.shape[1]]
         lines_ = []
         for step in range(len(self.condition)):
-            margins = np.where(data.live[step], np.asarray(self.contact_margin[step]), np.inf)
+            margins = np.where(live[step], np.asarray(self.contact_margin[step]), np.inf)
             nearest = ""
-            if data.live[step].any():
+            if live[step].any():
                 contact = int(np.argmin(margins))
                 pair = "–".join(bodies[body] for body in data.bodies[step, contact])
                 mode = Mode(int(data.mode[step, contact])).name.lower()

@@ -124,6 +124,9 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
         (["--demo", "--holdout", "0"], "have to be held out"),
         (["swing_0.csv", "swing_1.csv"], "DATA.npz or --demo, or a model file and DATA"),
         (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "has no parameters of a fit"),
+        (["--evaluate", "cart.xml", "--demo", "--law", "ccp"], "has no effect on --evaluate"),
+        (["--evaluate", "cart.xml", "--demo", "--out", "written"], "has no effect on --evaluate"),
+        (["--demo", "--seed", "-1"], "greater than or equal to 0"),
         (["--config", "cart.xml"], "give a TOML file"),
         (["glue.xml", "swing_0.csv", "--parameters", "gravity"], "adhesion is not supported"),
         (["glue.xml", *UNSUPPORTED], "segment is missing"),
@@ -142,7 +145,7 @@ def test_bad_usage_exits_with_2(folder: Path, monkeypatch, arguments: list[str],
     (folder / "glue.xml").write_text(CART.replace("</mujoco>", glue))
     glued = start.replace("cart", "glue") + "segment = -1\n[load]\nallow_unsupported = true\n"
     (folder / "load.toml").write_text(glued)
-    result = run(*arguments, "--out", "written")
+    result = run(*arguments, *(() if "--evaluate" in arguments else ("--out", "written")))
     assert result.exit_code == 2, result.output
     assert words in re.sub(r"[\s│]+", " ", result.stderr)
     assert not (folder / "written").exists()

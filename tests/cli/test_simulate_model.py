@@ -8,6 +8,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jaxccp.cli import app
+from jaxccp.cli.commands.scene_argument import FileOptions
+from jaxccp.cli.model_file import open_model
+from jaxccp.cli.runs import run_view
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -144,3 +147,30 @@ def test_bad_arrays(
     assert result.exit_code == 2, result.output
     assert named in result.stderr and "bad.npz" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_an_input_is_not_overwritten(crane: tuple[Path, np.ndarray, Result]) -> None:
+    folder, _, _ = crane
+    init = folder / "crane.npz"
+    np.savez(init, qpos=[0.2, 0.9], qvel=[-1.0, 2.0])
+    before = init.read_bytes()
+    command = ["simulate", f"{folder}/crane.xml", "--init", f"{init}", "--out", f"{folder}"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2 and "overwritten" in result.stderr
+    assert init.read_bytes() == before
+
+
+def test_bodies_of_motion_capture_are_seen_where_they_were(tmp_path: Path) -> None:
+    (tmp_path / "hand.xml").write_text(
+        """<mujoco><worldbody><body name="hand" mocap="true" pos="0 0 1"><geom size=".1"/></body>
+        <body name="arm"><joint axis="0 1 0"/><geom size=".1" pos="0 0 -1"/></body></worldbody>
+        <keyframe><key name="away" mpos="1 1 0.5"/></keyframe></mujoco>"""
+    )
+    command = ["simulate", f"{tmp_path}/hand.xml", "--keyframe", "away", "--duration", "0.01"]
+    result = CliRunner().invoke(app, [*command, "--out", f"{tmp_path}/out"])
+    assert result.exit_code == 0, result.output
+    path = tmp_path / "out" / "hand.npz"
+    opened = open_model(tmp_path / "hand.xml", FileOptions())
+    motion = run_view._recorded(path, opened.loaded.model, opened.state, opened, 0)
+    hand = opened.loaded.model.topology.body("hand")
+    np.testing.assert_allclose(motion.position[:, hand], [[1.0, 1.0, 0.5]] * len(motion.time))

@@ -219,6 +219,15 @@ def test_bad_input(problems: tuple[Path, Path], tmp_path: Path, spoil: Spoil) ->
     check_refused(tmp_path, *problems, bad, names="bad.npz")
 
 
+def test_a_problem_is_not_overwritten_by_its_solution(tmp_path: Path) -> None:
+    fields = files.delassus()[0]
+    problem = files.write(tmp_path / f"{fields['name']}.npz", fields)
+    before = problem.read_bytes()
+    result = run(problem, *QUICK, "--out", tmp_path)
+    assert result.exit_code == 2 and "itself a problem" in result.stderr
+    assert problem.read_bytes() == before
+
+
 def test_bad_archives(problems: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "short.npz").write_bytes(problems[0].read_bytes()[:500])
     (tmp_path / "text.npz").write_text("text")

@@ -5,7 +5,16 @@ from functools import cache
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp import Box, EulerImplicitLinearized, Material, ModelBuilder, Plane, Stop
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    Material,
+    ModelBuilder,
+    Plane,
+    SmoothMaterial,
+    Sphere,
+    Stop,
+)
 from jaxccp.dynamics import Mode
 from jaxccp.testing import GradientExplanation, explain_gradient
 
@@ -68,3 +77,14 @@ def test_lines() -> None:
     )
     assert "converged, derivative valid" in lines[0]
     assert jnp.isfinite(explained(0.01).condition).all()
+
+
+def test_smooth_contacts_have_no_mode_that_changes() -> None:
+    surface = Material(smooth=SmoothMaterial())
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane(), material=surface)
+    builder.add_solid(Sphere(0.1), 1.0, surface, position=(0, 0, 0.0999))
+    model, state = builder.build()
+    explanation = explain_gradient(model, state, EulerImplicitLinearized(1e-4), 2)
+    lines = explanation.lines(model.topology.bodies)
+    assert len(lines) == 2 and "nearest" not in lines[0]

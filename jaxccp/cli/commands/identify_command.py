@@ -19,7 +19,12 @@ from jaxccp.cli.commands.identify_options import (
     ResumeOption,
     SplitSeedOption,
 )
-from jaxccp.cli.commands.identify_usage import cube_parameters, model_request, values_of
+from jaxccp.cli.commands.identify_usage import (
+    check_evaluation,
+    cube_parameters,
+    model_request,
+    values_of,
+)
 from jaxccp.cli.commands.scene_argument import (
     ActuatorsOption,
     FloatingOption,
@@ -89,9 +94,12 @@ def identify(
     for path in (*(paths or ()), config, evaluate):
         if path is not None and not any(letter in str(path) for letter in "*?["):
             present(path)
+    is_cube = config is None and not (paths and is_model(str(paths[0])))
+    if evaluate is not None:
+        check_evaluation(set_by_user, is_cube)
     from jaxccp.cli.cache import keep_programs
 
-    if config is None and not (paths and is_model(str(paths[0]))):
+    if is_cube:
         names_of_cube = cube_parameters(context.params, set_by_user, settings)
         keep_programs(cache)
         from jaxccp.ccp import SOLVERS

@@ -113,7 +113,8 @@ HoldoutOption = Annotated[
     ),
 ]
 SplitSeedOption = Annotated[
-    int, typer.Option(help="Seed of the choice of held-out data, and of random initial values.")
+    int,
+    typer.Option(min=0, help="Seed of the choice of held-out data, and of random initial values."),
 ]
 FitFolderOption = Annotated[
     Path | None,

@@ -13,6 +13,10 @@ from jaxccp.names import unknown
 
 CUBE_ONLY = ("demo", "horizons")
 """Options that are only for tosses of the cube."""
+FITTING = ("horizons", "iterations", "holdout", "seed", "restarts", "resume", "out")
+"""Options that have no effect on the evaluation of a fit."""
+SAVED = ("names", "law", "stepper", "solver")
+"""Options that the evaluation of a fit of the cube takes from the file of the fit."""
 LOADING = ("package", "floating", "actuators", "allow_unsupported")
 """Options that say how a model file is loaded."""
 
@@ -86,6 +90,22 @@ def model_request(
         out=options["out"],
         as_json=options["as_json"],
     )
+
+
+def check_evaluation(set_by_user: set[str], is_cube: bool) -> None:
+    """Check that all options that the user gave act on the evaluation of a fit.
+
+    Args:
+        set_by_user: names of the options that the user gave.
+        is_cube: whether the fit is of the cube.
+
+    Raises:
+        typer.BadParameter: an option would have no effect.
+    """
+    for name in (*FITTING, *(SAVED if is_cube else ())):
+        if name in set_by_user:
+            option = "--parameters" if name == "names" else _option(name)
+            raise typer.BadParameter("has no effect on --evaluate", param_hint=option)
 
 
 def _option(name: str) -> str:

@@ -191,7 +191,10 @@ UnsupportedOption = Annotated[
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option(help="Seed of the random initial state of a built-in scene.")
+    int,
+    typer.Option(
+        min=0, max=2**32 - 1, help="Seed of the random initial state of a built-in scene."
+    ),
 ]
 DurationOption = Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")]
 StepOption = Annotated[

@@ -112,7 +112,10 @@ def _identified(
                 method,
                 lambda step, loss: follower.iteration(step - 1, loss),
             )
-        except (ValueError, FloatingPointError) as error:
+        except FloatingPointError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(Exit.NOT_CONVERGED) from None
+        except ValueError as error:
             raise InputError("tosses", str(error), "see jaxccp identify --help") from None
         follower.stage("errors on held-out tosses")
         errors = TossErrors(held_out, settings)

@@ -7,7 +7,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import typer
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -91,6 +91,11 @@ def simulate_command(
             model, state = SCENES[scene](jax.random.key(seed))
         else:
             model, state = batch(SCENES[scene], jax.random.key(seed), copies)
+        trajectory = None if out is None or opened is None else out / f"{Path(scene).stem}.npz"
+        if trajectory is not None:
+            given = {path.resolve() for path in (options.init, ctrl) if path is not None}
+            if trajectory.resolve() in given:
+                refuse(f"{trajectory} would be overwritten, but is given: name another --out")
         method = _method(model, stepper, smooth_contact, h, law, solver)
         run, model = _run(scene, model, state, method, steps, controls)
         settings = {"scene": scene, "stepper": stepper}
@@ -103,9 +108,7 @@ def simulate_command(
             settings |= {"source": loaded.source}
             settings |= {"ignored": loaded.ignored, "approximated": loaded.approximated}
             files = (
-                {}
-                if out is None
-                else write_motion(out / f"{Path(scene).stem}.npz", scene, loaded, run, controls)
+                {} if trajectory is None else write_motion(trajectory, scene, loaded, run, controls)
             )
         else:
             files = {} if out is None else _write(out, scene, model, run, law, h)
@@ -139,10 +142,10 @@ def _run(
         def advance(fraction: float) -> None:
             progress.update(task, description=scene, advance=fraction)
 
-        def run_fitted(fitted: Model) -> tuple[Run, jax.Array]:
+        def run_fitted(fitted: Model) -> tuple[Run, Int[Array, " k"]]:
             progress.reset(task, description=f"{scene}: compiling")
             run = run_scene(fitted, state, method, steps, advance, controls)
-            return run, run.recording.contacts.max()
+            return run, run.capacities
 
         return run_with_capacity(model, state, run_fitted)
 

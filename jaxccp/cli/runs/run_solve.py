@@ -94,7 +94,7 @@ def solve_command(
         for problem in problems:
             _check_solver(solver, law, problem)
         if out is not None:
-            _check_names(problems)
+            _check_names(problems, out)
         run = _Runner(ccp.SOLVERS[solver](), law, max_iterations)
         reports = []
         for problem in problems:
@@ -129,9 +129,14 @@ def _check_solver(solver: str, law: ccp.Law, item: NamedProblem) -> None:
         raise InputError(item.path, str(error), "choose another --solver") from None
 
 
-def _check_names(problems: list[NamedProblem]) -> None:
+def _check_names(problems: list[NamedProblem], out: Path) -> None:
+    """Check that results are written to files of their own, which are none of the problems'."""
     paths: dict[str, Path] = {}
+    given = {problem.path.resolve() for problem in problems}
     for problem in problems:
+        target = out / f"{problem.name}.npz"
+        if target.resolve() in given:
+            raise InputError(target, "is itself a problem to solve", "name another --out")
         if problem.name in paths:
             raise InputError(
                 problem.path,

@@ -214,14 +214,19 @@ def _recorded(path: Path, model: Model, state: State, opened: Opened | None, cop
             arrays.require("time", "qpos")
             time = arrays.floats("time", None)
             qpos = arrays.floats("qpos", len(time), loaded.layout.places.nq)
+            moved = loaded.layout.places.mocap_bodies
+            captured = _captured(arrays, moved, state, len(time))
         rest = jnp.zeros(loaded.layout.places.nv)
 
         @jax.jit
         @jax.vmap
-        def posed(q: jax.Array) -> State:
-            return loaded.layout.state(model, state, q, rest)
+        def posed(q: jax.Array, place: jax.Array, orientation: jax.Array) -> State:
+            start = state
+            if len(moved):
+                start = loaded.layout.with_mocap(model, state, place, orientation)
+            return loaded.layout.state(model, start, q, rest)
 
-        states = posed(jnp.asarray(qpos, float))
+        states = posed(*(jnp.asarray(part, float) for part in (qpos, *captured)))
         return Motion(model, time, np.asarray(states.position), np.asarray(states.quaternion), None)
     recording = load_trajectory(path)
     position, quaternion = recording.position, recording.quaternion
@@ -229,6 +234,21 @@ def _recorded(path: Path, model: Model, state: State, opened: Opened | None, cop
     if position.ndim == 4:
         position, quaternion = position[copy], quaternion[copy]
     return Motion(model, recording.time, position, quaternion, None)
+
+
+def _captured(
+    arrays: Arrays, bodies: np.ndarray, state: State, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions and orientations of the bodies of motion capture at ``count`` samples:
+    those of the file, or of ``state`` if it has none."""
+    poses = (("mocap_pos", state.position), ("mocap_quat", state.quaternion))
+    position, orientation = (
+        arrays.floats(name, count, len(bodies), still.shape[1])
+        if name in arrays
+        else np.repeat(np.asarray(still)[None, bodies], count, axis=0)
+        for name, still in poses
+    )
+    return position, orientation
 
 
 def _check_copy(path: Path, copy: int, count: int) -> None:
