@@ -44,12 +44,13 @@ def split_limits(
     changed, sums = list(actuators), {}
     tendon_names = {spec.name for spec in tendons}
     couplings = {spec.name: spec.tendon for spec in tendons if isinstance(spec.tendon, Coupling)}
+    acting = [place for place, spec in enumerate(changed) if _acts(spec.actuator)]
     for axis, (lower, upper) in limits.items():
-        direct = [place for place, actuator_ in enumerate(changed) if actuator_.axis == axis]
+        direct = [place for place in acting if changed[place].axis == axis]
         through = [
-            actuator_
-            for actuator_ in changed
-            if axis in getattr(couplings.get(actuator_.axis), "terms", ())
+            changed[place]
+            for place in acting
+            if axis in getattr(couplings.get(changed[place].axis), "terms", ())
         ]
         if len(direct) == 1 and not through:
             actuator_ = changed[direct[0]]
@@ -73,6 +74,11 @@ def split_limits(
         if sharing:
             sums[axis] = (lower, upper)
     return changed, sums
+
+
+def _acts(actuator: Actuator) -> bool:
+    """Return whether an actuator can have a force; one that is switched off cannot."""
+    return bool(actuator.gain or actuator.offset or actuator.feeds_back)
 
 
 def sum_limit_table(

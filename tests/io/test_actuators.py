@@ -52,8 +52,16 @@ def arm(actuators: str, joint="", tendon="", option="", extension="") -> str:
             '<position joint="b" kp="10" group="4"/>',
             *("", "", 'actuatorgroupdisable="1 4"', [1.0, -0.3, -0.5]),
         ),
+        (
+            '<motor tendon="t" forcerange="-5 5"/><motor tendon="t"/>',
+            *("", 'actuatorfrcrange="-50 50"', "", [100.0, 1.0]),
+        ),
+        (
+            '<position joint="a" kp="10"/><motor joint="a" group="1"/>',
+            *(LIMIT, "", 'actuatorgroupdisable="1"', [1.0, 3.0]),
+        ),
     ],
-    ids=["tendon", "sum", "tendons", "scaled", "single", "disabled"],
+    ids=["tendon", "sum", "tendons", "scaled", "single", "disabled", "order", "other mode"],
 )
 def test_limits_of_sums_and_disabled_groups(actuators, joint, tendon, option, control):
     text = arm(actuators, joint, tendon, option)
@@ -100,6 +108,21 @@ def test_disabled_activations_go_on():
     loaded = load(arm(actuator, option='actuatorgroupdisable="2"'))
     assert loaded.state.activation is not None
     assert loaded.model.actuators.gain[0] == 0
+
+
+def test_numbers_of_actuators_after_one_with_several_outputs():
+    """Gears and limits of controls are those of the actuator, not of its number."""
+    text = """<mujoco><worldbody><body><joint name="ball" type="ball"/><geom size=".1"/></body>
+    <body pos="1 0 0"><joint name="hinge"/><geom size=".1"/></body></worldbody><actuator>
+    <orientation joint="ball" kp="1"/><motor joint="hinge" gear="50" ctrlrange="-2 2"/></actuator>
+    </mujoco>"""
+    try:
+        mujoco.MjModel.from_xml_string(text)
+    except ValueError:
+        pytest.skip("this version of MuJoCo has no actuators with several outputs")
+    actuators = load(text, allow_unsupported=True).model.actuators
+    assert float(actuators.gear[0]) == 50.0
+    assert np.asarray(actuators.control_limits[0]).tolist() == [-2.0, 2.0]
 
 
 def test_servos_that_share_a_limit_are_refused():

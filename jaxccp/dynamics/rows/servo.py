@@ -80,7 +80,8 @@ def actuator_forces(step: Step) -> Float[Array, " nm"]:
     speed = actuators.gear * step.rate[axes]
     force = _static_force(step) - actuators.damping * speed
     limits = actuators.force_limits
-    return _within_tendon_limits(step, safe.clip(force, limits[:, 0], limits[:, 1]))
+    # As in MuJoCo the sum along a tendon is limited first, then each force.
+    return safe.clip(_within_tendon_limits(step, force), limits[:, 0], limits[:, 1])
 
 
 def coordinate_forces(step: Step, force: Float[Array, " nm"]) -> Float[Array, " k"]:

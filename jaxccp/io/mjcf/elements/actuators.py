@@ -2,6 +2,7 @@
 rate."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -162,7 +163,7 @@ def _actuator(
             return f"{what} is not supported"
     if drives == int(trn.mjTRN_TENDON):
         limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
-        gear = float(m.actuator_gear[index, 0])
+        gear = float(m.actuator_gear[first_row(m, "outadr", index), 0])
         actuator, driven = _affine(source, index, gain, bias, gear, limits), tendons[target]
     else:
         made = _joint_actuator(source, axes, index, gain, bias)
@@ -170,6 +171,19 @@ def _actuator(
             return made
         actuator, driven = made
     return replace(actuator, activation=activation), driven
+
+
+def first_row(m: Any, address: str, index: int) -> int:
+    """Return the row of an actuator's first control or output.
+
+    Args:
+        m: the compiled model.
+        address: ``"ctrladr"`` for controls, ``"outadr"`` for outputs; versions of MuJoCo whose
+            actuators have one of each lack them.
+        index: number of the actuator.
+    """
+    rows = getattr(m, f"actuator_{address}", None)
+    return index if rows is None else int(rows[index])
 
 
 def _activation(source: Source, index: int) -> Activation | str | None:
@@ -198,7 +212,8 @@ def _joint_actuator(
     dof = m.jnt_dofadr[joint]
     single = m.jnt_type[joint] in (HINGE, SLIDE)
     # Of a ball MuJoCo reads three gears, of a free joint six.
-    gears = m.actuator_gear[index][: 6 if m.jnt_type[joint] == FREE else 3]
+    gears = m.actuator_gear[first_row(m, "outadr", index)]
+    gears = gears[: 6 if m.jnt_type[joint] == FREE else 3]
     components = np.zeros(1, int) if single else np.flatnonzero(gears)
     if not axes.names[dof]:
         return (
@@ -224,8 +239,9 @@ def _affine(
     source: Source, index: int, gain: np.ndarray, bias: np.ndarray, gear: float, limits: Range
 ) -> Actuator:
     m = source.m
-    limited = m.actuator_ctrllimited[index] and not source.is_disabled("CLAMPCTRL")
-    controls = _range(limited, m.actuator_ctrlrange[index])
+    row = first_row(m, "ctrladr", index)
+    limited = m.actuator_ctrllimited[row] and not source.is_disabled("CLAMPCTRL")
+    controls = _range(limited, m.actuator_ctrlrange[row])
     numbers = (float(gain[0]), float(bias[0]), float(-bias[1]), float(-bias[2]))
     return Actuator(*numbers, gear, limits, controls)
 

@@ -141,7 +141,7 @@ def write_actuators(out: Numbers, source: Source, elements: Elements, models: Co
     for row, index in enumerate(elements.driven):
         gear = models.number("actuators", "gear", row)
         if gear is not None:
-            used = np.flatnonzero(m.actuator_gear[index])
+            used = np.flatnonzero(out["actuator_gear"][index])
             out["actuator_gear"][index, used[0] if len(used) else 0] = gear
         if (gain := models.number("actuators", "gain", row)) is not None:
             out["actuator_gainprm"][index, 0] = gain
@@ -159,7 +159,11 @@ def write_actuators(out: Numbers, source: Source, elements: Elements, models: Co
             ("force_limits", "actuator_forcerange"),
             ("control_limits", "actuator_ctrlrange"),
         ):
-            if (value := models.number("actuators", name, row)) is not None:
+            old, value = (
+                np.asarray(getattr(model.actuators, name), float)[row]
+                for model in (models.before, models.after)
+            )
+            if not np.all(equal(old, value, after.gain.dtype) & (np.isinf(old) == np.isinf(value))):
                 out[column][index] = value
     activations = models.before.activations
     for place, row in enumerate(activations.actuators if activations is not None else ()):

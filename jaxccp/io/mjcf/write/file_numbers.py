@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.io.mjcf.elements.actuators import first_row
 from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.elements.joints import BALL, FREE, HINGE, SLIDE
 from jaxccp.io.mjcf.elements.registry import Elements
@@ -59,6 +60,10 @@ class Mechanism:
 def numbers_of(m: Any) -> Numbers:
     """Return the numbers of a compiled model that can be written to a file."""
     out = {name: np.array(getattr(m, name), float) for name in COPIED if hasattr(m, name)}
+    # The model's actuators have one control and one output each.
+    for name, address in (("gear", "outadr"), ("ctrlrange", "ctrladr")):
+        rows = [first_row(m, address, index) for index in range(len(m.actuator_trntype))]
+        out[f"actuator_{name}"] = out[f"actuator_{name}"].take(rows, axis=0, mode="clip")
     out["gravity"] = np.array(m.opt.gravity, float)
     axes = np.array([to_matrix(quaternion) for quaternion in m.body_iquat])
     out["body_inertia"] = np.einsum("bij,bj,bkj->bik", axes, m.body_inertia, axes)
