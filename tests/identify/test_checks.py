@@ -194,3 +194,13 @@ def test_fewer_samples_than_parameters(arm, motion):
         Problem(arm, [short], parameters, Simulate(segment=0.02, h=0.01))
     priors = [Parameter(path, prior=0.1) for path in parameters]
     assert len(Problem(arm, [short], priors, Simulate(segment=0.02, h=0.01)).names) == 15
+
+
+def test_angles_that_jump_by_whole_turns(arm):
+    q = np.stack([0.2 * np.sin(TIME), -0.5 + 0.2 * np.sin(TIME), 5.0 * TIME, 0.2 + 0.0 * TIME], 1)
+    wrapped = q.copy()
+    wrapped[:, 2] = (q[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
+    assert not any("whole turn" in line for line in check(arm, [logged(q)]))
+    (line,) = [line for line in check(arm, [logged(wrapped)]) if "whole turn" in line]
+    assert "'position[\"bend\"]'" in line or "bend" in line
+    assert "3 times" in line and "numpy.unwrap" in line

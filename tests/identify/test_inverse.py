@@ -80,12 +80,15 @@ def test_torques_tell_what_they_were_made_with(motion) -> None:
     assert np.all(error < 0.1 * np.abs(truth) + 0.01)
 
 
-@pytest.mark.parametrize("every", [None, 0.01])
-@pytest.mark.parametrize("noise", [None, {"torque": 0.3}])
-def test_standard_errors_are_those_of_white_noise(every, noise) -> None:
-    """Filtered samples count as many as are independent: a damping has the standard error
-    σ / √Σ q̇², that of least squares on the unfiltered samples, however close the compared samples
-    are, with noise that is given or estimated."""
+def damped_swing(error: np.ndarray, noise: dict[str, float] | None, every: float | None):
+    """Return the fit of a damping of 0.4 N m s to 40 s of torques with errors, and the times and
+    rates of the compared samples.
+
+    Args:
+        error: errors of the torques, every 5 ms [N m].
+        noise: standard deviations of the channels that are given.
+        every: time between compared samples [s].
+    """
     model = jaxccp.load(
         """<mujoco><option gravity="0 0 0"/><worldbody><body>
         <joint name="a" axis="0 1 0" damping="0.4"/><geom size=".1" mass="1"/></body></worldbody>
@@ -98,14 +101,36 @@ def test_standard_errors_are_those_of_white_noise(every, noise) -> None:
         for shift, power in ((0.0, 0), (np.pi / 2, 1), (np.pi, 2))
     )
     inertia = 0.4 * 1.0 * 0.1**2
-    torque = inertia * gain + 0.4 * rate + 0.3 * np.random.default_rng(0).normal(size=len(time))
+    torque = inertia * gain + 0.4 * rate + error
     log = recording(time, noise=noise, position={"a": q}, torque={"a": torque})
     settings = InverseDynamics(cutoff=10.0, moving=0.0, every=every)
     fit = Problem(model, [log], [Parameter('axes["a"].damping', scale=0.1)], settings).fit()
     used = (time > settings.trim) & (time < time[-1] - settings.trim)
-    expected = 0.3 / np.sqrt(np.sum(rate[used] ** 2))
+    return fit, time[used], rate[used]
+
+
+@pytest.mark.parametrize("every", [None, 0.01])
+@pytest.mark.parametrize("noise", [None, {"torque": 0.3}])
+def test_standard_errors_are_those_of_white_noise(every, noise) -> None:
+    """Filtered samples count as many as are independent: a damping has the standard error
+    σ / √Σ q̇², that of least squares on the unfiltered samples, however close the compared samples
+    are, with noise that is given or estimated."""
+    error = 0.3 * np.random.default_rng(0).normal(size=8000)
+    fit, _, rate = damped_swing(error, noise, every)
+    expected = 0.3 / np.sqrt(np.sum(rate**2))
     np.testing.assert_allclose(fit.uncertainty.standard_error, expected, rtol=0.1)
     assert abs(fit.values[0] - 0.4) < 4 * expected
+
+
+def test_standard_errors_are_those_of_errors_that_last() -> None:
+    """Errors of the torque that stay for a fifth of a second are independent only as often."""
+    error = np.repeat(0.3 * np.random.default_rng(0).normal(size=200), 40)
+    fit, time, rate = damped_swing(error, None, None)
+    block = np.floor(time / 0.2 + 1e-9).astype(int)
+    sums = np.bincount(block, rate)
+    expected = 0.3 * np.sqrt(np.sum(sums**2)) / np.sum(rate**2)
+    ratio = float(fit.uncertainty.standard_error[0]) / expected
+    assert 0.7 < ratio < 1.3
 
 
 def pendulum_motion(seconds: float = 12.0) -> tuple[np.ndarray, ...]:

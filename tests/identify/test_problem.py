@@ -16,9 +16,10 @@ from jaxccp.identify.parameters.inertial import nominal_factor, physical, with_i
 from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.paths import resolve
+from jaxccp.identify.recordings.channel_values import errors
 from jaxccp.identify.recordings.filters import filled_poses
 from jaxccp.identify.recordings.recording import Channel, Recording
-from jaxccp.identify.recordings.segments import noise_of
+from jaxccp.identify.recordings.segments import Observation, noise_of
 from jaxccp.identify.recordings.starts import MeasuredMotion, start_deviation
 from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.uncertainty.intervals import direction_text
@@ -166,6 +167,27 @@ def test_a_path_of_a_number_above_zero_has_a_bound_above_zero(name: str):
     assert parameter_of("axes[*].damping").lower == 0.0
     with pytest.raises(ValueError, match=f"{name} must be positive, not 0"):
         Coordinate(**{name: 0.0})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["prior", "scale"])
+def test_a_prior_and_a_scale_are_finite(name: str):
+    for value in (0.0, -1.0, np.inf):
+        with pytest.raises(ValueError, match=f"{name} must be > 0"):
+            Parameter("axes[*].damping", **{name: value})
+
+
+@pytest.mark.parametrize("name", ["every", "continuity"])
+def test_times_of_segments_are_above_zero(name: str):
+    for value in (0.0, -1.0):
+        with pytest.raises(ValueError, match=f"{name} must be > 0"):
+            Simulate(segment=0.5, **{name: value})
+
+
+def test_both_signs_of_a_sensed_quaternion_are_one_orientation():
+    turned = np.array([[0.8, 0.6, 0.0, 0.0]])
+    seen = (Observation("sensor", "sensor", 0, 4, 0.0),)
+    error = errors(jnp.asarray(turned), jnp.asarray(-turned), seen)
+    np.testing.assert_allclose(error, 0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize("level", [0.0, -1.0, np.nan])

@@ -7,11 +7,14 @@ import numpy as np
 
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.joint_order import check_order
+from jaxccp.identify.checks.limits import limits_of
 from jaxccp.identify.checks.units import check_poses, check_positions, check_rates
 from jaxccp.identify.inverse_dynamics.couplings import moved_axes
 from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
 from jaxccp.names import suggestion
 
+WHOLE_TURN = 1.0
+"""Difference from 2π below which a jump of an angle between two samples is a whole turn [rad]."""
 LONG_STEP = 1.0
 """Median time between samples above which times look like milliseconds [s]."""
 
@@ -33,6 +36,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
         lines += _missing(recording)
         lines += _time_unit(recording)
         lines += check_rates(recording)
+        lines += _whole_turns(mechanism, recording)
         lines += _inputs(mechanism, recording)
         lines += _partly_measured(mechanism, recording)
     lines += check_poses(mechanism, recordings)
@@ -132,6 +136,22 @@ def _missing(recording: Recording) -> list[str]:
         f"recording {recording.name!r}: all samples of {', '.join(empty)} are NaN: they say "
         "nothing, and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
     ]
+
+
+def _whole_turns(mechanism: Mechanism, recording: Recording) -> list[str]:
+    """Return warnings about angles that jump by a whole turn, as those of continuous joints do that
+    are recorded between −π and π."""
+    hinges = {name for name, (_, _, is_hinge) in limits_of(mechanism).items() if is_hinge}
+    lines = []
+    for channel in (*recording.of_kind("position"), *recording.of_kind("motion")):
+        jumps = np.abs(np.diff(channel.values[:, 0]))
+        count = int(np.sum(np.abs(jumps - 2.0 * np.pi) < WHOLE_TURN))
+        if channel.target in hinges and count:
+            lines.append(
+                f"recording {recording.name!r}: {channel.name} jumps by a whole turn {count} "
+                "times, but the model's angle is continuous: use numpy.unwrap"
+            )
+    return lines
 
 
 def _inputs(mechanism: Mechanism, recording: Recording) -> list[str]:

@@ -145,9 +145,10 @@ def _actuator_limits(mechanism: Mechanism, joints: Sequence[str]) -> Float[np.nd
     ends = np.sort(np.stack([low, high]) * np.asarray(actuators.gear), axis=0)
     out = np.full((2, len(joints)), np.inf) * np.array([[-1.0], [1.0]])
     sums = dict(zip(linkage.summed.tolist(), np.asarray(model.axes.actuator_limits), strict=True))
+    acting = np.asarray(actuators.gain * actuators.gear) != 0
     for place, name in enumerate(joints):
         axis = linkage.axis(name)
-        drivers = np.flatnonzero(linkage.actuated == axis)
+        drivers = np.flatnonzero((linkage.actuated == axis) & acting)
         if len(drivers):
             out[:, place] = ends[:, drivers].sum(axis=1)
         if axis in sums:

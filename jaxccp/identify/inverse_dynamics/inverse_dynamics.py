@@ -46,7 +46,11 @@ class InverseDynamics:
         return self.every or 0.25 / self.cutoff
 
     def __post_init__(self) -> None:
-        for name in ("cutoff", "moving", "trim"):
+        if not self.cutoff > 0:
+            raise ValueError(f"cutoff must be a frequency > 0 Hz, not {self.cutoff!r}")
+        if self.every is not None and not self.every > 0:
+            raise ValueError(f"every must be a time > 0 s, or None, not {self.every!r}")
+        for name in ("moving", "trim"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)!r}")
 

@@ -52,15 +52,15 @@ class Parameter:
 
     def __post_init__(self) -> None:
         if not self.lower < self.upper:
-            raise ValueError(
-                f"{self.path}: lower = {self.lower} must be below upper = {self.upper}"
-            )
+            raise ValueError(f"{self.path}: lower {self.lower} must be below upper {self.upper}")
         if self.initial is not None and not self.lower <= self.initial <= self.upper:
             raise ValueError(
                 f"{self.path}: initial = {self.initial} lies outside {self.lower} … {self.upper}"
             )
-        if self.prior is not None and not self.prior > 0:
-            raise ValueError(f"{self.path}: prior must be a standard deviation > 0")
+        for name in ("prior", "scale"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise ValueError(f"{self.path}: {name} must be > 0, or None, not {value!r}")
         if self.apply is not None and self.initial is None:
             raise ValueError(f"{self.path}: a parameter with apply= needs initial=")
 

@@ -58,7 +58,8 @@ class ReaderSettings:
         Raises:
             InputError: no mechanism was given, or the axis has no position actuator.
         """
-        linkage = self.model(path, f"commanded positions of {axis}").model.topology.linkage
+        model = self.model(path, f"commanded positions of {axis}").model
+        linkage, stiffness = model.topology.linkage, np.asarray(model.actuators.stiffness)
         if axis not in linkage.axes:
             raise InputError(
                 path,
@@ -66,8 +67,9 @@ class ReaderSettings:
                 f"name its joints (joints=[…]): {', '.join(linkage.axes)}",
             )
         place = linkage.axis(axis)
-        servos = [int(k) for k in linkage.servos if linkage.actuated[k] == place]
-        if not servos:
+        driving = (linkage.actuated[linkage.servos] == place) & (stiffness[linkage.servos] > 0)
+        servos = linkage.servos[driving]
+        if not len(servos):
             raise InputError(
                 path,
                 f"has commanded positions of {axis}, which no position actuator drives",

@@ -100,7 +100,12 @@ def errors(
     columns, place = [], 0
     for observation in observations:
         size = 3 if observation.kind == "pose" else observation.size
-        columns.append(shown[:, place : place + size] - observed[:, place : place + size])
+        value, target = (part[:, place : place + size] for part in (shown, observed))
+        if observation.kind == "sensor" and size == 4:
+            # A sensor of four numbers reads a quaternion, of which both signs are one orientation.
+            opposite = jnp.sum(value * target, axis=1, keepdims=True) < 0
+            value = jnp.where(opposite, -value, value)
+        columns.append(value - target)
         place += size
         if observation.kind == "pose":
             back = quaternion.conjugate(observed[:, place : place + 4])

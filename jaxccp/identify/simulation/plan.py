@@ -50,7 +50,6 @@ class SimulationPlan:
     def __init__(
         self, settings: "Simulate", subject: Subject, recordings: Sequence[Recording]
     ) -> None:
-        """Prepare the segments of some recordings."""
         self.settings, self.subject, self.recordings = settings, subject, tuple(recordings)
         self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings)
         check_sensors(roles.watched, settings.sensors, subject)
@@ -73,6 +72,11 @@ class SimulationPlan:
         self._rows, self._room = self._segment_starts(), 0
         self._history = controls_before(subject, recordings, self._rows) if roles.controls else None
         self.batch = self._cut()
+
+    @property
+    def independent_share(self) -> float:
+        """Number of samples, relative to those that overlapping segments compare."""
+        return min(1.0, self.settings.spacing / self.settings.duration)
 
     @property
     def unknowns(self) -> int:
@@ -98,8 +102,8 @@ class SimulationPlan:
 
     def driven(self, subject: Subject) -> Subject:
         """Return a subject with drives of recorded torques and motions, and recorded frames."""
-        torques = tuple(self._target(name) for name in self.roles.torques)
-        motions = tuple(self._target(name) for name in self.roles.motions)
+        torques = tuple(self.recordings[0][name].target for name in self.roles.torques)
+        motions = tuple(self.recordings[0][name].target for name in self.roles.motions)
         subject, _ = with_frames(self.settings.simulated(subject), self._frames)
         return with_drives(subject, torques, motions, self.settings.step, self._inertia)
 
@@ -132,7 +136,7 @@ class SimulationPlan:
         begin = layout.state(model, subject.state, qpos, qvel)
         if segment.history is not None:
             begin = replace(begin, activation=activations_at_start(subject, segment.history))
-        targets = {name: self._target(name) for name in self.roles.inputs}
+        targets = {name: self.recordings[0][name].target for name in self.roles.inputs}
         inputs = self._table.acting(subject, segment.inputs, targets)
         # Of the first carry only the state depends on parameters. To find its joint coordinates in
         # the poses once more would be a quarter of the program.
@@ -211,9 +215,6 @@ class SimulationPlan:
         first, last = recording.time[0], recording.time[-1]
         return np.arange(first, last - 0.5 * min(length, last - first), every)
 
-    def _target(self, name: str) -> str:
-        return self.recordings[0][name].target
-
     def _observations(self) -> list[Observation]:
         topology, out = self.subject.model.topology, []
         frames = with_frames(self.subject, self._frames)[1] if self._frames else np.zeros(0, int)
@@ -233,25 +234,24 @@ class SimulationPlan:
         watched, sensed = [o.channel for o in self.observations if o.kind == "sensor"], {}
         if watched and self.settings.sensors is not None:
             values = self.settings.sensors.values(subject.model, state, control)
-            sensed = {name: values[self._target(name)] for name in watched}
+            sensed = {name: values[self.recordings[0][name].target] for name in watched}
         return features(subject, state, self.observations, sensed)
 
     def _segment_starts(self) -> list[tuple[int, float]]:
         """Return the recording of each segment and the segment's start in it [s]."""
-        length, every = self.settings.duration, self.settings.every
+        span = self.settings.duration, self.settings.spacing
         return [
             (number, float(begin))
             for number, recording in enumerate(self.recordings)
-            for begin in self.segment_starts(recording, length, every or length)
+            for begin in self.segment_starts(recording, *span)
         ]
 
     def _cut(self) -> Batch:
-        """Cut all recordings into segments; their number of sample slots never shrinks."""
+        """Cut all recordings into segments, which start in them at ``start_times`` [s]; their
+        number of sample slots never shrinks."""
         h, rows, length = self.settings.step, self._rows, self.settings.duration
-        owners = np.array([number for number, _ in rows])
+        owners, self.start_times = map(np.array, zip(*rows, strict=True))
         joins = (np.diff(owners, append=-1) == 0) & (self.settings.continuity is not None)
-        self.start_times = np.array([begin for _, begin in rows])
-        """Time at which each segment starts in its recording [s]."""
         self._room = self._room or max(
             int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))
             for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)

@@ -76,12 +76,15 @@ class Simulate:
         check_kinds("observe", self.observe, OBSERVED)
         if self.recovery_speed is not None and not self.recovery_speed >= 0:
             raise ValueError(f"recovery_speed must be >= 0 m/s, not {self.recovery_speed!r}")
+        for name in ("continuity", "every"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be > 0, or None, not {value!r}")
         if self.start not in ("unknown", "measured"):
             raise ValueError(f'start must be "unknown" or "measured", not {self.start!r}')
         if self.continuity is not None and self.start == "measured":
             raise ValueError('continuity joins unknown starts: take start="unknown"')
-        difference = abs((self.every or self.duration) - self.duration)
-        if self.continuity is not None and difference > 1e-9:
+        if self.continuity is not None and abs(self.spacing - self.duration) > 1e-9:
             raise ValueError("continuity joins segments that follow each other: leave out every")
 
     @property
@@ -103,6 +106,11 @@ class Simulate:
     def duration(self) -> float:
         """Return the longest length, a whole number of steps [s]."""
         return max(1, round(self.lengths[-1] / self.step)) * self.step
+
+    @property
+    def spacing(self) -> float:
+        """Return the time between the starts of segments [s]."""
+        return self.duration if self.every is None else self.every
 
     def coarser(self) -> "tuple[Simulate, ...]":
         """Return the comparisons that are fitted first, in order: over all lengths with the longest

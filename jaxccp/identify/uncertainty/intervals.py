@@ -1,5 +1,6 @@
 """Standard errors, and the combinations of parameters that recordings do not determine."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,9 @@ from jaxccp.identify.uncertainty.base_parameters import BaseParameter, base_para
 
 CLUSTERS = 8
 """Number of recordings below which segments are the clusters of errors."""
+BLOCKS = 128
+"""Number of clusters that samples or segments with dependent errors form at most, if recordings are
+few: each is a run of neighbours."""
 NAMED = 0.25
 """Component of a direction, relative to the largest, below which a parameter is not named."""
 FLAT = 1e-12
@@ -182,10 +186,12 @@ class Uncertainty:
 def uncertainty(objective: Objective, point: Point) -> Uncertainty:
     """Return standard errors that are robust to errors shared by the samples of a recording.
 
-    The covariance is H⁻¹ (Σ_c g_c g_cᵀ + Λ) H⁻¹ with the gradient g_c of each cluster c (a
-    recording; with few recordings, a segment), initial states eliminated, the precision Λ of priors
-    and the Gauss–Newton matrix H (Huber 1967, White 1982; small-sample factor C/(C − 1)). Where H⁻¹
-    is larger it is used instead, because few clusters give a poor estimate.
+    The variances are those of H⁻¹ (Σ_c g_c g_cᵀ + Λ) H⁻¹ with the gradient g_c of each cluster c (a
+    recording; with few recordings, a segment, or a run of neighbours that share samples or a
+    filter) minus the mean of all, initial states eliminated, the precision Λ of priors and the
+    Gauss–Newton matrix H (Huber 1967, White 1982; small-sample factor C/(C − 1)). Where those of
+    H⁻¹ are larger they are used instead, because few clusters give a poor estimate. Correlations
+    are those of the sum of both matrices.
 
     Args:
         objective: the loss.
@@ -207,20 +213,25 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
             np.add.at(scores_of_segments[i], rows[i], slope.T @ gap)
         cluster, active = batch.recording, terms.usable
         if len(np.unique(cluster[active])) < CLUSTERS:
-            cluster = np.arange(len(batch))
+            size = 1
+            if evaluator.independent < 1.0:  # neighbours share a filter, or samples
+                size = max(math.ceil(1.0 / evaluator.independent), len(batch) // BLOCKS)
+            cluster = np.arange(len(batch)) // size
         scores += [
             scores_of_segments[cluster == index].sum(axis=0) for index in np.unique(cluster[active])
         ]
     count = len(scores)
-    spread = np.array(scores).T @ np.array(scores) * count / max(count - 1, 1)
+    # At bounds, and with priors, the sum of the scores is not 0; that is no noise.
+    away = np.array(scores) - np.mean(scores, axis=0)
+    spread = away.T @ away * count / max(count - 1, 1)
     spread = spread + np.diag(objective.precision)
     inverse = np.stack([solve(matrix, column) for column in np.eye(len(matrix))])
     inverse = 0.5 * (inverse + inverse.T)
     clustered = inverse @ spread @ inverse
     error = np.sqrt(np.maximum(np.diag(clustered), np.maximum(np.diag(inverse), 0.0)))
     error = np.where(undetermined(matrix), np.inf, error)
-    larger = error / np.sqrt(np.maximum(np.diag(clustered), 1e-300))
-    covariance = clustered * np.where(
-        np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1
-    )
+    # Few clusters leave their matrix singular: alone it would correlate all errors fully.
+    both = clustered + inverse
+    larger = error / np.sqrt(np.maximum(np.diag(both), 1e-300))
+    covariance = both * np.where(np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1)
     return Uncertainty(covariance, error, count - 1)
