@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -173,14 +174,14 @@ def test_a_path_of_a_number_above_zero_has_a_bound_above_zero(name: str):
 def test_a_prior_and_a_scale_are_finite(name: str):
     for value in (0.0, -1.0, np.inf):
         with pytest.raises(ValueError, match=f"{name} must be > 0"):
-            Parameter("axes[*].damping", **{name: value})
+            Parameter("axes[*].damping", **dict[str, Any]({name: value}))
 
 
 @pytest.mark.parametrize("name", ["every", "continuity"])
 def test_times_of_segments_are_above_zero(name: str):
     for value in (0.0, -1.0):
         with pytest.raises(ValueError, match=f"{name} must be > 0"):
-            Simulate(segment=0.5, **{name: value})
+            Simulate(segment=0.5, **dict[str, Any]({name: value}))
 
 
 def test_both_signs_of_a_sensed_quaternion_are_one_orientation():
