@@ -24,17 +24,18 @@ class Exit(IntEnum):
     BAD_INPUT = 2
 
 
-def refuse(message: str) -> NoReturn:
-    """Write an error to stderr and exit with code 2.
+def refuse(message: str, code: int = Exit.BAD_INPUT) -> NoReturn:
+    """Write an error to stderr and exit.
 
     Args:
-        message: description of the bad input.
+        message: description of the bad input, or of the failure.
+        code: exit code.
 
     Raises:
         typer.Exit: always.
     """
     typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(Exit.BAD_INPUT)
+    raise typer.Exit(code)
 
 
 def choice_of(choices: Collection[Any]) -> Callable[[Any], Any]:

@@ -303,8 +303,8 @@ def test_units_follow_what_an_axis_does(fit):
 )
 def test_channels_of_an_axis_have_units_of_its_motion(motion: str, unit: str):
     """The rate of an axis of a ball is that of an angle, too."""
-    assert KINDS["rate"].unit_along(motion) == unit
-    assert KINDS["control"].unit_along(motion) == "of the actuator"
+    assert KINDS["rate"].axis_unit(motion) == unit
+    assert KINDS["control"].axis_unit(motion) == "of the actuator"
 
 
 def test_no_fit_is_refused(tmp_path):

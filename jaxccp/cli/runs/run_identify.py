@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jaxccp.cli.bad_input import bad_input_exits
-from jaxccp.cli.options import Exit
+from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import following
 from jaxccp.cli.tables import built
 from jaxccp.identify import Method, split
@@ -113,8 +113,7 @@ def _identified(
                 lambda step, loss: follower.iteration(step - 1, loss),
             )
         except FloatingPointError as error:
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(Exit.NOT_CONVERGED) from None
+            refuse(str(error), Exit.NOT_CONVERGED)
         except ValueError as error:
             raise InputError("tosses", str(error), "see jaxccp identify --help") from None
         follower.stage("errors on held-out tosses")

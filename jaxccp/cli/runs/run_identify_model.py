@@ -19,9 +19,10 @@ from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.identify_config import Config, as_table, config_of, residual_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
-from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, read_values, split
+from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, split
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.report.as_json import read_fit
 from jaxccp.io import InputError, load, write_file
 from jaxccp.io.output import finite
 
@@ -128,8 +129,7 @@ def _fitted(
             resume=config.resume,
         )
     except FloatingPointError as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(Exit.NOT_CONVERGED) from None
+        refuse(str(error), Exit.NOT_CONVERGED)
     for note in fit.notes:
         typer.echo(f"Note: {note}", err=True)
     follower.stage("errors of prediction")
@@ -194,7 +194,7 @@ def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> di
 
 def _evaluate(request: ModelRequest, path: Path) -> None:
     """Compute the errors of prediction of a saved fit on recordings, and report."""
-    saved, values = _read_fit(path)
+    values, saved = read_fit(path)
     config = config_of(request, saved)
     reports, tables = [], []
     for place in range(len(config.cases)):
@@ -215,12 +215,6 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
         typer.echo(json.dumps({"cases": reports}))
     else:
         Console().print(*tables)
-
-
-def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
-    """Read the settings for an evaluation of a fit, and the values of its parameters."""
-    values = read_values(path)
-    return json.loads(path.read_text(encoding="utf-8")).get("problem", {}), values
 
 
 def _errors_table(title: str, after: Evaluation, before: Evaluation | None = None) -> Table:

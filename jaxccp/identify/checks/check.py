@@ -13,7 +13,7 @@ from jaxccp.identify.inverse_dynamics.couplings import moved_axes
 from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
 from jaxccp.names import suggestion
 
-WHOLE_TURN = 1.0
+WRAP_TOLERANCE = 1.0
 """Difference from 2π below which a jump of an angle between two samples is a whole turn [rad]."""
 LONG_STEP = 1.0
 """Median time between samples above which times look like milliseconds [s]."""
@@ -36,7 +36,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
         lines += _missing(recording)
         lines += _time_unit(recording)
         lines += check_rates(recording)
-        lines += _whole_turns(mechanism, recording)
+        lines += _wrapped_angles(mechanism, recording)
         lines += _inputs(mechanism, recording)
         lines += _partly_measured(mechanism, recording)
     lines += check_poses(mechanism, recordings)
@@ -138,14 +138,14 @@ def _missing(recording: Recording) -> list[str]:
     ]
 
 
-def _whole_turns(mechanism: Mechanism, recording: Recording) -> list[str]:
+def _wrapped_angles(mechanism: Mechanism, recording: Recording) -> list[str]:
     """Return warnings about angles that jump by a whole turn, as those of continuous joints do that
     are recorded between −π and π."""
     hinges = {name for name, (_, _, is_hinge) in limits_of(mechanism).items() if is_hinge}
     lines = []
     for channel in (*recording.of_kind("position"), *recording.of_kind("motion")):
         jumps = np.abs(np.diff(channel.values[:, 0]))
-        count = int(np.sum(np.abs(jumps - 2.0 * np.pi) < WHOLE_TURN))
+        count = int(np.sum(np.abs(jumps - 2.0 * np.pi) < WRAP_TOLERANCE))
         if channel.target in hinges and count:
             lines.append(
                 f"recording {recording.name!r}: {channel.name} jumps by a whole turn {count} "

@@ -195,7 +195,7 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
         else:
             kind = KINDS[observation.kind]
             motion = motions[observation.place] if kind.targets == "axes" else ""
-            parts = {"": (part, kind.unit_along(motion))}
+            parts = {"": (part, kind.axis_unit(motion))}
         for suffix, (which, unit) in parts.items():
             name = observation.channel + suffix
             label.append(name)

@@ -63,7 +63,7 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
         linkage = subject.model.topology.linkage
         axis = target.strip('"]')
         if kind in KINDS and axis in linkage.axes:
-            return KINDS[kind].unit_along(linkage.motions[linkage.axes.index(axis)])
+            return KINDS[kind].axis_unit(linkage.motions[linkage.axes.index(axis)])
     return PLAIN.get(f"{root}.{leaf}" if leaf else root, "")
 
 

@@ -28,7 +28,7 @@ class Kind:
     interpolation: Interpolation = "linear"
     """Default interpolation of an input of this kind."""
 
-    def unit_along(self, motion: str) -> str:
+    def axis_unit(self, motion: str) -> str:
         """Return the unit of the values along an axis with a motion: "slide", or "hinge" or "ball",
         which are angles."""
         linear, _, angular = self.unit.partition(", ")

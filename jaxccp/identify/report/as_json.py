@@ -87,10 +87,20 @@ def read_values(path: Path | str) -> dict[str, float]:
     Raises:
         InputError: the file is not a file of parameters.
     """
-    path = Path(path)
+    return read_fit(Path(path))[0]
+
+
+def read_fit(path: Path) -> tuple[dict[str, float], dict[str, Any]]:
+    """Read the parameters of a fit by name, and the settings that an evaluation of it needs (none
+    if the file has none).
+
+    Raises:
+        InputError: the file is not a file of parameters.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {name: float(entry["value"]) for name, entry in content["parameters"].items()}
+        values = {name: float(entry["value"]) for name, entry in content["parameters"].items()}
+        return values, dict(content.get("problem", {}))
     except OSError as error:
         what = f"cannot be read ({error.strerror})"
         raise InputError(path, what, "name the fit.json of a report") from None

@@ -124,7 +124,7 @@ def columns_of(plan: Curved) -> tuple[Column, ...]:
             out += [Column(item.channel, f"q{part}", "") for part in "wxyz"]
             continue
         kind = KINDS[item.kind]
-        unit = kind.unit_along(linkage.motions[item.place] if kind.targets == "axes" else "")
+        unit = kind.axis_unit(linkage.motions[item.place] if kind.targets == "axes" else "")
         parts = [""] if item.size == 1 else [str(k) for k in range(item.size)]
         out += [Column(item.channel, part, unit) for part in parts]
     return tuple(out)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
+from jaxccp.io.mjcf.elements.actuators import first_rows
 from jaxccp.io.mjcf.elements.bodies import captured_bodies
 from jaxccp.io.mjcf.elements.registry import Elements
 from jaxccp.io.mjcf.files.source import Source
@@ -26,8 +27,7 @@ def layout(source: Source, parts: Elements, model: Model) -> Coordinates:
         model: the model that was built.
     """
     m, body_map, actuators = source.m, parts.body_map, parts.driven
-    address = source.column("actuator_ctrladr")
-    control = np.asarray(address[actuators], np.int32) if len(address) else actuators
+    control = np.asarray(first_rows(m, "ctrladr")[actuators], np.int32)
     activated = np.asarray(m.actuator_actadr)[actuators]
     activation = np.asarray(activated[activated >= 0], np.int32)
     captured = np.asarray(body_map.body[captured_bodies(source)], np.int32)

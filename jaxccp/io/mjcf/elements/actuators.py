@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.elements.bodies import subtree
@@ -163,7 +164,7 @@ def _actuator(
             return f"{what} is not supported"
     if drives == int(trn.mjTRN_TENDON):
         limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
-        gear = float(m.actuator_gear[first_row(m, "outadr", index), 0])
+        gear = float(m.actuator_gear[first_rows(m, "outadr")[index], 0])
         actuator, driven = _affine(source, index, gain, bias, gear, limits), tendons[target]
     else:
         made = _joint_actuator(source, axes, index, gain, bias)
@@ -173,17 +174,16 @@ def _actuator(
     return replace(actuator, activation=activation), driven
 
 
-def first_row(m: Any, address: str, index: int) -> int:
-    """Return the row of an actuator's first control or output.
+def first_rows(m: Any, address: str) -> Int[np.ndarray, " n"]:
+    """Return the row of the first control or output of each of a compiled model's actuators.
 
     Args:
         m: the compiled model.
         address: ``"ctrladr"`` for controls, ``"outadr"`` for outputs; versions of MuJoCo whose
             actuators have one of each lack them.
-        index: number of the actuator.
     """
     rows = getattr(m, f"actuator_{address}", None)
-    return index if rows is None else int(rows[index])
+    return np.arange(len(m.actuator_trntype)) if rows is None else np.asarray(rows)
 
 
 def _activation(source: Source, index: int) -> Activation | str | None:
@@ -212,7 +212,7 @@ def _joint_actuator(
     dof = m.jnt_dofadr[joint]
     single = m.jnt_type[joint] in (HINGE, SLIDE)
     # Of a ball MuJoCo reads three gears, of a free joint six.
-    gears = m.actuator_gear[first_row(m, "outadr", index)]
+    gears = m.actuator_gear[first_rows(m, "outadr")[index]]
     gears = gears[: 6 if m.jnt_type[joint] == FREE else 3]
     components = np.zeros(1, int) if single else np.flatnonzero(gears)
     if not axes.names[dof]:
@@ -239,7 +239,7 @@ def _affine(
     source: Source, index: int, gain: np.ndarray, bias: np.ndarray, gear: float, limits: Range
 ) -> Actuator:
     m = source.m
-    row = first_row(m, "ctrladr", index)
+    row = first_rows(m, "ctrladr")[index]
     limited = m.actuator_ctrllimited[row] and not source.is_disabled("CLAMPCTRL")
     controls = _range(limited, m.actuator_ctrlrange[row])
     numbers = (float(gain[0]), float(bias[0]), float(-bias[1]), float(-bias[2]))

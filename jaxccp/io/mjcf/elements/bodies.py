@@ -18,8 +18,8 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class BodyMap:
-    """For each of the file's n bodies: the model's body that contains it, and the pose of its frame
-    in that body.
+    """A table that gives, for each of the file's n bodies, the model's body that contains it, and
+    the pose of its frame in that body.
 
     Bodies of the file that are welded together are one body of the model, which has the axes of the
     topmost of them.

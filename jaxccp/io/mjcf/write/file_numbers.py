@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.io.mjcf.elements.actuators import first_row
+from jaxccp.io.mjcf.elements.actuators import first_rows
 from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.elements.joints import BALL, FREE, HINGE, SLIDE
 from jaxccp.io.mjcf.elements.registry import Elements
@@ -62,7 +62,7 @@ def numbers_of(m: Any) -> Numbers:
     out = {name: np.array(getattr(m, name), float) for name in COPIED if hasattr(m, name)}
     # The model's actuators have one control and one output each.
     for name, address in (("gear", "outadr"), ("ctrlrange", "ctrladr")):
-        rows = [first_row(m, address, index) for index in range(len(m.actuator_trntype))]
+        rows = first_rows(m, address)
         out[f"actuator_{name}"] = out[f"actuator_{name}"].take(rows, axis=0, mode="clip")
     out["gravity"] = np.array(m.opt.gravity, float)
     axes = np.array([to_matrix(quaternion) for quaternion in m.body_iquat])
