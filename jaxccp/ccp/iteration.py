@@ -172,7 +172,9 @@ def _run_stage(solver: Solver, task: Task, law: Law, last: Array, start: Progres
         better = going & (residual < before.residual)
         inexactness, stale = loop.inexactness, jnp.where(better, 0, loop.stale)
         if shifts:
-            renew = done | (_worst(now.problem, task.rho, lam, n_lam) <= inexactness * residual)
+            renew = done | (
+                now.problem.max_residual(lam, n_lam, task.rho) <= inexactness * residual
+            )
             shift = jnp.where(renew, shift, loop.shift)
             done = done & False
             stale = stale + (renew & ~better)
@@ -210,12 +212,7 @@ def _law_residual(
     law."""
     u = n_lam + problem.r
     shift = problem.de_saxce(u) if law == "ncp" else jnp.zeros_like(problem.cones.mu)
-    return _worst(problem.shifted(shift), rho, lam, n_lam), shift
-
-
-def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
-    """Return the largest residual over the row blocks [m/s]."""
-    return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
+    return problem.shifted(shift).max_residual(lam, n_lam, rho), shift
 
 
 def _recorded(history: Array, at: Array, residual: Array, going: Array | bool = True) -> Array:

@@ -19,6 +19,17 @@ RUNAWAY = 100.0
 point."""
 
 
+def nesterov(theta: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Return the next θ and the extrapolation β = θ (1 − θ) / (θ² + θ₊), with θ₊² = (1 − θ₊) θ².
+
+    Nesterov, Introductory Lectures on Convex Optimization (2004), section 2.2, constant step scheme
+    II without strong convexity.
+    """
+    square = theta * theta
+    after = 0.5 * (theta * jnp.sqrt(square + 4) - square)
+    return after, theta * (1 - theta) / (square + after)
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Momentum:
@@ -75,9 +86,7 @@ class Momentum:
         fresh = against | runaway
         shorter = size < self.shortest
 
-        square = self.theta * self.theta
-        theta = 0.5 * (self.theta * jnp.sqrt(square + 4) - square)
-        beta = self.theta * (1 - self.theta) / (square + theta)
+        theta, beta = nesterov(self.theta)
         beta = jnp.where(fresh, 0.0, beta) if extrapolate else 0.0
         base = trees.where(runaway, self.best, y)
         x = jax.tree.map(lambda a, b: a + beta * (a - b), base, self.y)

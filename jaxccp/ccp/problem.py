@@ -173,6 +173,24 @@ class Problem:
         """
         return _residual(self.cones, lam, u, rho)
 
+    def max_residual(
+        self,
+        lam: Float[Array, " n"],
+        n_lam: Float[Array, " n"],
+        rho: Float[Array, " n"],
+        law: Law = "ccp",
+    ) -> Float[Array, ""]:
+        """Return the largest residual over the row blocks under ``law`` [m/s].
+
+        Args:
+            lam: multipliers [N·s].
+            n_lam: N λ [m/s].
+            rho: step size of each row [kg], one value per contact.
+            law: the law of contact.
+        """
+        u = self.corrected(n_lam + self.r, law)
+        return jnp.max(self.residual(lam, u, rho), initial=0.0)
+
     def rounding(self) -> Float[Array, ""]:
         """Return the residual that rounding may leave at the solution [m/s].
 

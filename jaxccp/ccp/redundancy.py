@@ -131,8 +131,7 @@ def share(
         return Task(regularised, rho, tolerance, None, jnp.int32(0), law)
 
     def residual(lam: Array, n_lam: Array, centre: Array) -> Array:
-        u = problem.corrected(n_lam + problem.r + compliance * (lam - centre), law)
-        return jnp.max(problem.residual(lam, u, rho), initial=0.0)
+        return problem.max_residual(lam, n_lam + compliance * (lam - centre), rho, law)
 
     def gradient_steps(state: LoadSharing, task: Task) -> Array:
         task = task.with_data(GRADIENTS.prepare(task.problem, rho))

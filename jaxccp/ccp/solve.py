@@ -1,7 +1,7 @@
 """The function that solves a problem with any algorithm."""
 
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jaxccp.ccp.consistency import inconsistency, made_consistent
 from jaxccp.ccp.derivative import IMPULSES, Gradient, attach
 from jaxccp.ccp.derivative.gradient import check_gradient, relaxation
 from jaxccp.ccp.iteration import Progress, iterate
+from jaxccp.ccp.operators import Delassus
 from jaxccp.ccp.problem import Law, Problem, check_law
 from jaxccp.ccp.redundancy import can_open, can_share_loads, loads_matter, share
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
@@ -42,25 +43,24 @@ class Stop:
     rtol: float | Float[Array, ""] = 0.0
     """Tolerance relative to max‖r_c‖."""
     max_iterations: int | Int[Array, ""] = 1000
-    """Limit on the number of iterations."""
+    """Limit on the number of iterations, at most 2³¹ − 1."""
     history: int = 0
     """Number of residuals to record: at the start and after the first ``history`` − 1 iterations.
     """
 
     def __post_init__(self) -> None:
-        if isinstance(self.atol, (int, float)) and not self.atol >= 0:
+        if isinstance(self.atol, Real) and not self.atol >= 0:
             raise ValueError(f"Stop: atol must be a speed ≥ 0 [m/s], not {self.atol!r}")
-        if isinstance(self.rtol, (int, float)) and not 0 <= self.rtol < 1:
+        if isinstance(self.rtol, Real) and not 0 <= self.rtol < 1:
             raise ValueError(
                 f"Stop: rtol must lie in [0, 1), not {self.rtol!r}: a limit on the iterations is "
                 "given by max_iterations"
             )
-        if isinstance(self.max_iterations, (int, float)) and not (
-            isinstance(self.max_iterations, int) and self.max_iterations >= 0
-        ):
-            raise ValueError(
-                f"Stop: max_iterations must be a whole number ≥ 0, not {self.max_iterations!r}"
-            )
+        limit = self.max_iterations
+        if isinstance(limit, Real):
+            if not (isinstance(limit, Integral) and limit >= 0):
+                raise ValueError(f"Stop: max_iterations must be a whole number ≥ 0, not {limit!r}")
+            object.__setattr__(self, "max_iterations", min(int(limit), 2**31 - 1))
         if not (isinstance(self.history, Integral) and self.history >= 0):
             raise ValueError(f"Stop: history must be a whole number ≥ 0, not {self.history!r}")
 
@@ -142,15 +142,15 @@ def solve(
     member = resolved("apgd" if solver is None else solver)
     if not problem.cones.rows:
         return Solution(problem.r, problem.r, empty_statistics(problem.r.dtype, stop))
-    frozen = lax.stop_gradient(problem if distant is None else problem.without(distant))
-    frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
+    kept = lax.stop_gradient(problem if distant is None else problem.without(distant))
+    frozen = replace(kept, delassus=kept.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else problem.multipliers("guess", guess)
     start = lax.stop_gradient(start)
     # Which algorithm an automatic choice comes to may depend on numbers that are known here.
     algorithm = member.resolve(frozen, law)
     limits = stop.atol, stop.rtol, stop.max_iterations
     settings = algorithm, law, stop.history, gradient, unique and can_share_loads(problem)
-    return _solve(settings, problem, frozen, start, limits)
+    return _solve(settings, problem, frozen, kept.delassus, start, limits)
 
 
 @compiled_outside_of_jit
@@ -158,6 +158,7 @@ def _solve(
     settings: tuple[Solver, Law, int, Gradient, bool],
     problem: Problem,
     frozen: Problem,
+    stored: Delassus,
     start: Float[Array, " n"],
     limits: tuple[Array | float | None, Array | float, Array | int],
 ) -> Solution:
@@ -168,6 +169,7 @@ def _solve(
             unique.
         problem: n rows.
         frozen: the same without derivatives and distant contacts, as iterations have it.
+        stored: the operator of ``frozen`` in the form for few factorisations, not many products.
         start: multipliers to start from, without derivatives.
         limits: absolute and relative tolerance, and limit of iterations, of :class:`Stop`.
     """
@@ -175,13 +177,14 @@ def _solve(
     stop = Stop(*limits, history)
     # A row that cannot be satisfied must not determine which iterate is the best for all others.
     solvable = made_consistent(frozen)
-    tolerance, limit = stop.tolerance(solvable), jnp.asarray(stop.max_iterations, jnp.int32)
+    tolerance = lax.stop_gradient(stop.tolerance(solvable))
+    limit = jnp.asarray(stop.max_iterations, jnp.int32)
     best = iterate(solvable, algorithm, start, law, tolerance, limit, history)
     shared = jnp.asarray(True)
     if unique:
-        # The stored form: load sharing needs few factorisations, not many products.
-        stored = replace(solvable, delassus=lax.stop_gradient(problem.delassus))
-        best, shared = _with_shared_loads(stored, best, tolerance, law)
+        best, shared = _with_shared_loads(
+            replace(solvable, delassus=stored), best, tolerance, law
+        )
     feasible = inconsistency(frozen, solvable, law) <= tolerance
     guarded = gradient == "converged"
     impulses = checkpoint_name(best.lam, IMPULSES)
@@ -214,10 +217,8 @@ def _with_shared_loads(
     ambiguous = best.residual <= tolerance
     ambiguous &= loads_matter(problem, best.lam, best.n_lam + problem.r, tolerance)
     end = share(problem, best.lam, best.n_lam, tolerance, ambiguous, law)
-    residual = problem.residual(
-        end.lam, problem.corrected(end.n_lam + problem.r, law), problem.step_sizes()
-    )
-    done = replace(best, lam=end.lam, n_lam=end.n_lam, residual=jnp.max(residual, initial=0.0))
+    residual = problem.max_residual(end.lam, end.n_lam, problem.step_sizes(), law)
+    done = replace(best, lam=end.lam, n_lam=end.n_lam, residual=residual)
     best = replace(
         trees.where(end.converged, done, best), iterations=best.iterations + end.iterations
     )

@@ -35,6 +35,15 @@ class Task:
         """Return the same task with other ``data``."""
         return replace(self, data=data)
 
+    def residual(self, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Float[Array, ""]:
+        """Return the largest residual under the task's law [m/s].
+
+        Args:
+            lam: multipliers [N s].
+            n_lam: N λ [m/s].
+        """
+        return self.problem.max_residual(lam, n_lam, self.rho, self.law)
+
 
 class Solver:
     """Base class of the algorithms: one iteration on a state, which is any pytree.

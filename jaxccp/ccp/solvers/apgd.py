@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.ccp.momentum import nesterov
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling, uniform
 from jaxccp.ccp.solver import Solver, Task
@@ -90,9 +91,7 @@ class APGD(Solver):
         trial = jnp.stack([x, scaling.delassus.apply(x)])
         accept, lipschitz = self._judged(state, trial)
 
-        square = state.theta * state.theta
-        theta = 0.5 * (state.theta * jnp.sqrt(square + 4) - square)
-        momentum = state.theta * (1 - state.theta) / (square + theta)
+        theta, momentum = nesterov(state.theta)
         progress = trial - state.x
         restart = inner(trial[0] - y[0], progress[0]) < 0
         momentum = jnp.where(restart, 0.0, momentum)

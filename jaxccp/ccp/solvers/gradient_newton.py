@@ -211,8 +211,8 @@ class GradientNewton(Solver):
         lam, n_lam = self.candidate(task, state)
         after = newton_step(task, lam, n_lam)
         n_after = problem.delassus.apply(after)
-        residual = _residual(task, after, n_after)
-        better = residual < NEWTON_DECREASE * jnp.minimum(state.best, _residual(task, lam, n_lam))
+        residual = task.residual(after, n_after)
+        better = residual < NEWTON_DECREASE * jnp.minimum(state.best, task.residual(lam, n_lam))
         x, n_x = scaling.point(after, n_after)
         return replace(
             state,
@@ -226,12 +226,6 @@ class GradientNewton(Solver):
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return task.data.s * state.x, state.n_x / task.data.s
-
-
-def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
-    """Return the largest residual under the task's law [m/s]."""
-    u = task.problem.corrected(n_lam + task.problem.r, task.law)
-    return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
 
 
 def _gradient(task: Task, n_x: Array) -> Array:

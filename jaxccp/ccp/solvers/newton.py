@@ -105,7 +105,7 @@ class Newton(Solver):
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         problem = task.problem
         point = interior.start(problem, task.rho)
-        residual = _residual(task, lam, n_lam)
+        residual = task.residual(lam, n_lam)
         return _State(
             lam,
             n_lam,
@@ -168,7 +168,7 @@ class Newton(Solver):
         finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
         point = trees.where(finite, point, current.point)
         n_point = problem.delassus.apply(point.lam)
-        residual = _residual(task, point.lam, n_point)
+        residual = task.residual(point.lam, n_point)
         stuck = jnp.where(finite & (t > SHORT_STEP), 0, state.stuck + 1)
         # If rounding has spoilt the last points, the proximal phase starts from an earlier one.
         better = (residual <= MAX_RESIDUAL_RATIO * state.best) | (residual <= state.attempt)
@@ -200,7 +200,7 @@ class Newton(Solver):
         eta, n_eta = state.eta + t * d, state.n_eta + t * n_d
         lam = problem.cones.project(eta)
         n_lam = problem.delassus.apply(lam)
-        residual = _residual(task, lam, n_lam)
+        residual = task.residual(lam, n_lam)
         better = residual <= 0.5 * state.best
         stall_count = jnp.where(better, 0, state.stall_count + 1)
         # While interior steps progress, they cost less than proximal steps that may fail.
@@ -259,12 +259,6 @@ class Newton(Solver):
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
         return state.done
-
-
-def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
-    """Return the largest residual under the task's law [m/s]."""
-    u = task.problem.corrected(n_lam + task.problem.r, task.law)
-    return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
 
 
 def _inside(task: Task, state: _State) -> tuple[interior.Linearisation, BlockDiagonal]:
