@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+import jax
 from jaxtyping import Array, Float
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Outcome:
     """Velocities and impulses of a step.

@@ -13,11 +13,13 @@ only the nearest side must be found.
 from dataclasses import dataclass
 from math import cos, pi, tan
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Sector:
     """The nearest side, edge and face of the pyramid for each point, and the point's projections on

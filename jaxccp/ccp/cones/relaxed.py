@@ -12,6 +12,7 @@ and eigenvalues in (0, 1).
 from dataclasses import dataclass, field
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -20,6 +21,7 @@ from jaxccp.ccp.cones.coulomb import coulomb_spectrum
 from jaxccp.math import safe
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class RelaxedCones(Cones):
     """Cones with rounded edges; De Saxcé's shift μ‖u_t‖ is rounded too."""

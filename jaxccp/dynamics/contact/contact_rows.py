@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
@@ -29,6 +30,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactRows:
     """The rows of contacts in the problem of a step: c contacts of width w, over k velocities."""
@@ -71,6 +73,7 @@ class ContactRows:
         return Problem(delassus, r, cones), r_without_impacts
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactTerms:
     """The terms of c contacts in a step's problem, before their Jacobians are whitened."""

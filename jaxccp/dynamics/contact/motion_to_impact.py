@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.impact import Action
-from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.dynamics.inertia import invertible, world_inertia
 from jaxccp.math import linear3, quaternion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class MotionToImpact:
     """Motion of bodies until their impact, to first order: bodies without joints, and those with a
@@ -23,7 +25,7 @@ class MotionToImpact:
     spin: Float[Array, "nb 3"]
     """Angular velocity of each body that rotates [rad/s]; zero for the others."""
     inertia: Float[Array, "nb 3 3"]
-    """Inertia at the start of the step, world axes [kg m²]."""
+    """Inertia at the start of the step, world axes [kg m²]; the identity for fixed bodies."""
     bodies: Int[Array, "c 2"]
     """The two bodies of each contact."""
     twist_bias: Float[Array, "nb 6"] | None = None
@@ -53,7 +55,7 @@ class MotionToImpact:
         """
         rotating = model.topology.unjointed | model.topology.standalone
         spin = jnp.where(jnp.asarray(rotating)[:, None], free_velocity[:, 3:], 0.0)
-        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        inertia = invertible(model, world_inertia(model, quaternion.to_matrix(state.quaternion)))
         return MotionToImpact(h * action.delay, spin, inertia, contacts.bodies, twist_bias)
 
     def twists_at_impact(self, twist: Float[Array, "nb 6"]) -> Float[Array, "c 2 6"]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -9,6 +10,7 @@ from jaxccp.dynamics.rows.row import Step
 from jaxccp.model.tendons.functions import force_and_slopes
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LinearLaw:
     """The force law F(l, l̇) of tendons linearised as ``force`` − damping l̇⁺ − h stiffness l̇⁺,

@@ -176,6 +176,7 @@ def carried_rotors(model: Model, state: State, motion: JointMotion) -> Rotors:
     return Rotors(ahead, jnp.zeros_like(rotors.twist))
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Step:
     """The inputs from which each family makes its rows for one step."""

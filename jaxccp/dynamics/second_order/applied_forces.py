@@ -21,6 +21,7 @@ from jaxccp.model.state import State
 from jaxccp.model.tendons.routing import polynomial
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AppliedForces:
     """Forces and velocity-product terms of a model at a state: all but those of constraints, hard

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -17,7 +18,7 @@ from jaxccp.dynamics.contact.contact_rows import ContactTerms, contact_bias
 from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
 from jaxccp.dynamics.contact.impact import Action, action_at_start, find_impacts, newton_impact_law
 from jaxccp.dynamics.contact.motion_to_impact import MotionToImpact
-from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.dynamics.inertia import invertible, world_inertia
 from jaxccp.dynamics.rows import coordinate_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
@@ -40,6 +41,7 @@ def has_impulses(model: Model) -> bool:
     return bool(model.topology.pairs) or len(row_order(model.topology.linkage).impulsive) > 0
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactStage:
     """Contacts, limits and dry friction of one step, over the generalised velocities in its middle.
@@ -228,7 +230,7 @@ class ContactStage:
         """Return the rotation of bodies without joints between the middle of the step and each
         impact."""
         model, state = self.middle.model, self.middle.state
-        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        inertia = invertible(model, world_inertia(model, quaternion.to_matrix(state.quaternion)))
         spin = jnp.where(jnp.asarray(model.topology.unjointed)[:, None], free[:, 3:], 0.0)
         time = self.h * (action.delay - MIDDLE)
         return MotionToImpact(time, spin, inertia, self.contacts.bodies)

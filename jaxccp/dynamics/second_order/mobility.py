@@ -86,6 +86,7 @@ class Mobility:
         return self.saddle.solve(whitened.T, none)[0].T
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Configuration:
     """A state in generalised coordinates, with the Jacobians of bodies and coordinates."""

@@ -4,6 +4,7 @@ contacts, limits and dry friction."""
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -18,6 +19,7 @@ from jaxccp.model.state import State
 from jaxccp.model.topology import MAX_DENSE
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SmoothMotion(AppliedForces):
     """Accelerations of a model at a state, and the forces that cause them; ``at`` has the root of

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -32,6 +33,7 @@ from jaxccp.model.row_order import row_order
 from jaxccp.model.state import Rotors, State
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactResult:
     """Result of the contacts, limits and dry friction of a step."""
@@ -213,10 +215,12 @@ def end_tendon_forces(
 
 
 def with_rotors(end: SmoothMotion) -> State:
-    """Return the state of ``end`` with each rotor at the rate of its axis."""
+    """Return the state of ``end`` with each rotor at the rate of its axis, and with the coordinates
+    of the joints that close loops."""
     state = end.at.state
     rate = rates(end.at.model.topology.linkage, end.at.motion, state.twist)
-    return replace(state, rotors=Rotors(rate, state.twist))
+    rotors, coordinate = Rotors(rate, state.twist), end.at.motion.coordinate
+    return replace(state, joint_positions=coordinate, rotors=rotors)
 
 
 def end_memory(end: SmoothMotion) -> ContactMemory | None:

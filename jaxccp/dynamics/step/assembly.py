@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -109,6 +110,7 @@ def assemble_system(
     ), blocks.motion
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Blocks:
     """The blocks of a step before its contacts are known."""

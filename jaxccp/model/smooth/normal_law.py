@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from math import pi
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SmoothContacts:
     """The c overlapping smooth contacts, as input of a normal force law."""
