@@ -180,6 +180,8 @@ def theirs(path: Path, copies: int, iterations: tuple[int, int]) -> tuple[Any, t
     reference = mujoco.MjModel.from_xml_path(str(path))
     reference.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     reference.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    # As brax trains them: damping is explicit, so that the inertia is factorised once a step.
+    reference.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
     reference.opt.iterations, reference.opt.ls_iterations = iterations
     model = mjx.put_model(reference)
     blank = mjx.make_data(model)

@@ -5,7 +5,7 @@
 Prints, in microseconds per step and copy, the CPU time of a step, XLA's time by parts of the step
 as :data:`PARTS` defines them, and the most expensive kernels. It computes on one thread;
 ``taskset -c 1`` keeps that on one core. The robots are brax's and MuJoCo Playground's, of which
-only the feet collide; ``--file`` takes another MuJoCo file. It needs mujoco, and brax and
+few shapes collide; ``--file`` takes another MuJoCo file. It needs mujoco, and brax and
 playground for their files alone.
 
 A kernel of several fused operations belongs to the part in which its last operation was traced.
@@ -177,14 +177,14 @@ def report(rollout: Rollout, largest: int) -> str:
     lines += [f"| {part} | {t:.2f} | {t / total:.1%} |" for part, t in spent_in.most_common()]
     lines += [
         "",
-        "| kernel | result | part | traced at | µs | share |",
+        "| kernel | result | part | traced in | µs | share |",
         "|---|---|---|---|---|---|",
     ]
     for name, spent in kernels.most_common(largest):
         instruction, place = parts.known.get(name), "–"
         if instruction and instruction.stack:
             frames = [f for f in instruction.stack if "/jaxccp/" in f.file] or instruction.stack
-            place = " < ".join(f"{Path(f.file).stem}:{f.line}" for f in frames[:3])
+            place = " < ".join(f"{Path(f.file).stem}.{f.function}" for f in frames[:3])
         shape = instruction.shape[:40] if instruction else "–"
         lines.append(
             f"| {name} | {shape} | {parts.part(name)} | {place} | {spent:.2f} "

@@ -1,4 +1,4 @@
-"""Load the robots of brax and MuJoCo Playground for training, of which only the feet collide."""
+"""Load the robots of brax and MuJoCo Playground for training, of which few shapes collide."""
 
 import importlib
 import importlib.util
@@ -34,11 +34,13 @@ class Trained:
     """Number of steps of MJX's line search in training."""
     install: str
     """Arguments of ``pip install`` that install the package."""
+    explicit_damping: bool = False
+    """Whether the training code, not the file, makes MuJoCo's damping explicit."""
 
 
-def _brax(name: str, iterations: int, line_search: int) -> Trained:
-    file = f"envs/assets/{name}.xml"
-    return Trained("brax", file, iterations, line_search, "--no-deps brax")
+def _brax(name: str, iterations: int, line_search: int, explicit_damping: bool = False) -> Trained:
+    file, install = f"envs/assets/{name}.xml", "--no-deps brax"
+    return Trained("brax", file, iterations, line_search, install, explicit_damping)
 
 
 def _playground(name: str, iterations: int) -> Trained:
@@ -47,24 +49,27 @@ def _playground(name: str, iterations: int) -> Trained:
 
 
 ROBOTS = {
-    "ant": _brax("ant", 1, 4),
-    "humanoid": _brax("humanoid", 1, 4),
+    "ant": _brax("ant", 1, 4, explicit_damping=True),
+    "humanoid": _brax("humanoid", 1, 4, explicit_damping=True),
     "hopper": _brax("hopper", 4, 50),
     "walker2d": _brax("walker2d", 4, 50),
     "half_cheetah": _brax("half_cheetah", 4, 50),
     "go1": _playground("go1", 1),
     "berkeley_humanoid": _playground("berkeley_humanoid", 3),
 }
-"""Robots by name; iterations of ant and humanoid are those that brax sets in its code, those of the
-others come from their files."""
+"""Robots by name; iterations and damping of ant and humanoid are those that brax sets in its code,
+those of the others come from their files."""
 
 
 def written(name: str, folder: Path) -> Path:
-    """Write the file of a robot without its meshes, which are only visual, and return its path.
+    """Write the file of a robot as it is trained, without its meshes, which are only visual.
 
     Args:
         name: one of :data:`ROBOTS`.
         folder: folder to write to.
+
+    Returns:
+        The path of the file.
 
     Raises:
         SystemExit: the package that has the file is not installed.
@@ -80,6 +85,8 @@ def written(name: str, folder: Path) -> Path:
             spec.delete(geom)
     for mesh in list(spec.meshes):
         spec.delete(mesh)
+    if robot.explicit_damping:
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
     spec.compile()
     path = folder / f"{name}.xml"
     path.write_text(spec.to_xml(), encoding="utf-8")
