@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from experiments.training.networks import Policy
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 Evaluate = Callable[[Policy, Key], tuple[Float[Array, " e"], Float[Array, " e"]]]
 

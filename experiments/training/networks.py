@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 Layers = list[tuple[Array, Array]]
 """Kernel [in out] and bias [out] of each layer."""

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Int
 from experiments.training.config import Shac
 from experiments.training.networks import Layers, Moments, Policy, applied, perceptron
 from jaxccp.envs import AutoReset, EnvState, observation_spec
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 class Actor(NamedTuple):

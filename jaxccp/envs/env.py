@@ -9,8 +9,8 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.stepper import Carry
 from jaxccp.envs.spec import Spec
+from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
-from jaxccp.scenes.draw import Key
 
 
 @jax.tree_util.register_dataclass

@@ -16,9 +16,9 @@ from jaxccp.envs.spec import Spec
 from jaxccp.envs.task import Moment, Task
 from jaxccp.math import trees
 from jaxccp.math.array_input import Floats
+from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.scenes.draw import Key
 from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 COUNTS = ("status", "unsolved", "overflow", "non_finite", "action_nan", "action_clipped")

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from jaxccp.envs.env import Env
+from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
 from jaxccp.names import unknown
-from jaxccp.scenes.draw import Key
 
 Randomise = Callable[[Key, Model], Model]
 """A function from a random key and a model to another model of the same topology."""

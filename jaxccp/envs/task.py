@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.problem import Law
+from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.scenes.draw import Key
 
 
 @dataclass(frozen=True)

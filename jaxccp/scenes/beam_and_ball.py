@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from jaxccp.math import draw
 from jaxccp.model import Material, Model, Sphere, State
 from jaxccp.scene.builder import ModelBuilder
-from jaxccp.scenes import draw
 
 SIZE, ELEMENTS = (0.5, 0.03, 0.004), 6
 YOUNG, POISSON, DENSITY, DAMPING = 2e9, 0.3, 1100.0, 2e-3

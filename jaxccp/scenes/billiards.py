@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 
+from jaxccp.math import draw
 from jaxccp.model import Box, Combination, Material, Model, Plane, Sphere, State
-from jaxccp.scene.builder import WORLD, ModelBuilder
-from jaxccp.scenes import draw
+from jaxccp.scene import WORLD, ModelBuilder
 
 RADIUS = 0.0286
 MASS = 0.17

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from jaxccp.math import draw
 from jaxccp.model import Capsule, Material, Model, Sphere, State
 from jaxccp.scene.builder import ModelBuilder
-from jaxccp.scenes import draw
 
 LENGTH, RADIUS, ELEMENTS = 0.8, 0.005, 16
 YOUNG, DENSITY, DAMPING = 2e6, 1100.0, 0.1

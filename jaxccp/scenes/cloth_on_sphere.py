@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from jaxccp.math import draw
 from jaxccp.model import Material, Model, Sphere, State
-from jaxccp.scene.builder import WORLD, ModelBuilder
-from jaxccp.scenes import draw
+from jaxccp.scene import WORLD, ModelBuilder
 
 SIDE, THICKNESS, ELEMENTS = 0.4, 0.004, 4
 YOUNG, POISSON, DENSITY, DAMPING = 1e5, 0.0, 300.0, 0.05

@@ -5,9 +5,9 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 
+from jaxccp.math import draw
 from jaxccp.model import Box, Material, Model, Plane, State
-from jaxccp.scene.builder import WORLD, ModelBuilder
-from jaxccp.scenes import draw
+from jaxccp.scene import WORLD, ModelBuilder
 
 WIDTH, MASS, INERTIA = 0.1048, 0.37, 8.1e-4
 """Width, mass and moment of inertia of the cube [m, kg, kg m²]."""

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from jaxccp.math import draw
 from jaxccp.model import Box, Material, Model, Plane, SmoothMaterial, Sphere, State
 from jaxccp.model.smooth import SmoothLaws
-from jaxccp.scene.builder import WORLD, ModelBuilder
-from jaxccp.scenes import draw
+from jaxccp.scene import WORLD, ModelBuilder
 
 RADIUS = 0.02
 MASS = 0.05

@@ -6,10 +6,9 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.math import quaternion
+from jaxccp.math import draw, quaternion
 from jaxccp.model import Box, Capsule, Material, Model, Plane, Sphere, State
-from jaxccp.scene.builder import WORLD, ModelBuilder
-from jaxccp.scenes import draw
+from jaxccp.scene import WORLD, ModelBuilder
 
 ANGLE = math.radians(20.0)
 """Slope of the plane [rad], which falls along +x."""

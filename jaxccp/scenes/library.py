@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import jax
 
+from jaxccp.math.draw import Key
 from jaxccp.model import Model, State
 from jaxccp.scenes.beam_and_ball import beam_and_ball
 from jaxccp.scenes.billiards import billiards
 from jaxccp.scenes.cable_over_peg import cable_over_peg
 from jaxccp.scenes.cloth_on_sphere import cloth_on_sphere
 from jaxccp.scenes.cube_toss import cube_toss
-from jaxccp.scenes.draw import Key
 from jaxccp.scenes.granular_smc import granular_smc
 from jaxccp.scenes.incline import incline
 from jaxccp.scenes.stack import stack

@@ -5,10 +5,9 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 
-from jaxccp.math import quaternion
+from jaxccp.math import draw, quaternion
 from jaxccp.model import Box, Material, Model, Plane, State
-from jaxccp.scene.builder import WORLD, ModelBuilder
-from jaxccp.scenes import draw
+from jaxccp.scene import WORLD, ModelBuilder
 
 BOXES = 10
 HALF = (0.10, 0.10, 0.05)

@@ -15,7 +15,7 @@ from jaxccp.dynamics import STEPPERS
 from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.envs import Environment, Spec
 from jaxccp.envs.task import Moment, Start, Task
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 MODEL = """<mujoco><worldbody>{floor}<body><joint name="hinge" axis="0 1 0"/>
 <geom size=".05" pos="0 0 -.5" mass="1" contype="0" conaffinity="0"/></body>{block}</worldbody>

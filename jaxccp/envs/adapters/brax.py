@@ -18,8 +18,8 @@ from jaxccp.envs.actions import as_action
 from jaxccp.envs.adapters.endless import endless, refuse_episode_steps
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.randomisation import Randomise, randomised
+from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
-from jaxccp.scenes.draw import Key
 
 
 class BraxEnv(BaseEnv):

@@ -17,7 +17,7 @@ from jaxccp.envs.adapters.endless import endless
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.spec import Spec
 from jaxccp.envs.wrappers.wrapper import check_count
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @struct.dataclass

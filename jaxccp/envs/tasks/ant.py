@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.envs.spatial import contact_forces
 from jaxccp.envs.task import Moment, Start, Task, control_cost, normal, uniform
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 BENT = (0.0, 1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0)
 """Angles of the legs at the start [rad]."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.envs.task import Moment, Start, Task, normal
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 MARGIN = float(np.sqrt(-2 * np.log(0.1)))
 """Number of standard deviations at which a bell-shaped reward is a tenth of its maximum."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.envs.task import Moment, Start, Task, control_cost, normal, uniform
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @dataclass(frozen=True, kw_only=True)

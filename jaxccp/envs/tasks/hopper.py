@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 FASTEST = 10.0
 """Bound of the rates in an observation [m/s, rad/s]."""

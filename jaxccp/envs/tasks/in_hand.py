@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.problem import Law
 from jaxccp.envs.task import Moment, Start, Task, control_cost
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 SHARP = 0.3
 """Angle from the goal [rad] at which the reward is a quarter of its maximum."""

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @dataclass(frozen=True, kw_only=True)

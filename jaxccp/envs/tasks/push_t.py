@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.problem import Law
 from jaxccp.envs.task import Moment, Start, Task
 from jaxccp.math import quaternion, safe
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 EDGE = ((0.08, 0.04), (0.08, 0.0), (0.02, 0.0), (0.02, -0.12))
 CORNERS = np.array([(side * x, y) for side in (1, -1) for x, y in EDGE])

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.envs.task import Moment, Start, Task, control_cost, site, uniform
 from jaxccp.math import safe
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 GOAL = (0.45, -0.05, -0.323)
 """Position of the goal, world [m]."""

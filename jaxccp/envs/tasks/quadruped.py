@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
 from jaxccp.math import quaternion
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @dataclass(frozen=True, kw_only=True)

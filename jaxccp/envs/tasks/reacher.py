@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.envs.task import Moment, Start, Task, control_cost, site, uniform
 from jaxccp.math import safe
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, with_info
 from jaxccp.math import trees
 from jaxccp.math.batching import anywhere
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 EPISODE_FIELDS = ("physics", "obs", "key", "info")
 """Fields of :class:`EnvState` that a new episode replaces; the others belong to the step that ended

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from jaxccp.envs.actions import as_action
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @jax.tree_util.register_dataclass

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info
 from jaxccp.math import trees
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @jax.tree_util.register_dataclass

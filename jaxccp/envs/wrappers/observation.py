@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info, with_observation
 from jaxccp.math.array_input import Dimension, as_floats
-from jaxccp.scenes.draw import Key
+from jaxccp.math.draw import Key
 
 
 @jax.tree_util.register_dataclass

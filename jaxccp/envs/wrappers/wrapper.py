@@ -8,8 +8,8 @@ from jaxtyping import Array, Float
 
 from jaxccp.envs.env import Env, EnvState
 from jaxccp.envs.spec import Spec
+from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
-from jaxccp.scenes.draw import Key
 
 _Self = TypeVar("_Self", bound="Wrapper")
 

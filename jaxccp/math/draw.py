@@ -1,4 +1,4 @@
-"""Random numbers for the built-in scenes, which are the same in single and double precision."""
+"""Random numbers that are the same in single and double precision."""
 
 import jax
 import jax.numpy as jnp
