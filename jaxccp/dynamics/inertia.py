@@ -50,9 +50,17 @@ def inverse_root(model: Model, rotation: Float[Array, "nb 3 3"]) -> InverseRoot:
         model: the model, with masses and inertias.
         rotation: orientation of each body.
     """
-    free = jnp.asarray(model.topology.free, model.bodies.mass.dtype)
-    root = jnp.einsum("bij,bjk->bik", rotation, linear3.inverse_root(model.bodies.inertia))
-    return InverseRoot(free / jnp.sqrt(model.bodies.mass), free[:, None, None] * root)
+    free = jnp.asarray(model.topology.free)
+    mass = jnp.where(free, model.bodies.mass, 1.0)  # that of a fixed body may be 0
+    body_root = linear3.inverse_root(invertible(model, model.bodies.inertia))
+    root = jnp.einsum("bij,bjk->bik", rotation, body_root)
+    return InverseRoot(free / jnp.sqrt(mass), free[:, None, None] * root)
+
+
+def invertible(model: Model, inertia: Float[Array, "nb 3 3"]) -> Float[Array, "nb 3 3"]:
+    """Return inertias of all bodies, with the identity for fixed ones, whose own may be 0."""
+    free = jnp.asarray(model.topology.free)[:, None, None]
+    return jnp.where(free, inertia, jnp.eye(3, dtype=inertia.dtype))
 
 
 def rotate_freely(
@@ -152,7 +160,7 @@ def spin_of(
         orientation: orientations of the bodies.
         momentum: angular momenta about the centres of mass, world axes [N m s].
     """
-    inertia = world_inertia(model, quaternion.to_matrix(orientation))
+    inertia = invertible(model, world_inertia(model, quaternion.to_matrix(orientation)))
     return jnp.einsum("bij,bj->bi", linear3.inverse(inertia), momentum)
 
 
