@@ -55,9 +55,13 @@ def test_no_step_is_so_short_that_contacts_throw_a_box(
     assert abs(end.velocity[1, 2]) < 1e-5 and abs(end.position[1, 2] - 0.1) < 1e-6
 
 
-@pytest.mark.parametrize("duration", [-1.0, 0.0, float("nan")])
-def test_a_duration_that_is_no_time_is_refused(duration: float) -> None:
+@pytest.mark.parametrize("wrong", [-1.0, 0.0, float("nan")])
+def test_a_duration_or_tolerance_that_is_not_positive_is_refused(wrong: float) -> None:
     builder = ModelBuilder()
     builder.add_body(1.0, (0.1, 0.1, 0.1))
-    with pytest.raises(ValueError, match="duration must be a positive time"):
-        rollout_adaptive(*builder.build(), duration, 1e-3, EulerImplicitLinearized(1e-2))
+    for duration, tolerance, message in (
+        (wrong, 1e-3, "duration must be a positive time"),
+        (1.0, wrong, "tolerance must be a positive error"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rollout_adaptive(*builder.build(), duration, tolerance, EulerImplicitLinearized(1e-2))

@@ -198,6 +198,7 @@ def two() -> tuple[ModelBuilder, int]:
         (lambda b, i: b.add_tendon(gear("a", "b", 2.0)), "no axis 'a'"),
         (lambda b, i: Coupling({}), "one axis at least"),
         (lambda b, i: Coupling({"a": float("inf")}), "finite factor"),
+        (lambda b, i: Coupling({"a": []}), "finite factor"),
         (
             lambda b, i: (
                 b.add_joint(Spherical(), 0, i, name="hip"),

@@ -113,13 +113,19 @@ def rollout_adaptive(
     Raises:
         TypeError: the model is no :class:`jaxccp.Model`, the state no :class:`jaxccp.State`, or the
             stepper no stepper.
-        ValueError: an array has another shape, or a time is known and not positive and finite.
+        ValueError: an array has another shape, or a time or the tolerance is known and not positive
+            and finite.
     """
     check_model_and_stepper(model, stepper)
-    for name, time in (("duration", duration), ("min_step", min_step)):
-        number = as_floats(name, time, [])
+    time, error = "a positive time in seconds", "a positive error in m and rad"
+    for name, value, what in (
+        ("duration", duration, time),
+        ("min_step", min_step, time),
+        ("tolerance", tolerance, error),
+    ):
+        number = as_floats(name, value, [])
         if not trees.is_traced(number) and not 0 < float(number) < float("inf"):
-            raise ValueError(f"{name} must be a positive time in seconds, not {time!r}")
+            raise ValueError(f"{name} must be {what}, not {value!r}")
     return _run(model, state, duration, tolerance, stepper, min_step, max_steps, force, control)
 
 

@@ -27,7 +27,11 @@ class Coupling(Tendon):
             raise ValueError("Coupling: name one axis at least")
         for axis in self.terms:
             coefficients = self.polynomial(axis)
-            if coefficients.ndim != 1 or not np.isfinite(coefficients).all():
+            if (
+                coefficients.ndim != 1
+                or not len(coefficients)
+                or not np.isfinite(coefficients).all()
+            ):
                 raise ValueError(
                     f"Coupling: axis {axis!r} needs a finite factor or the coefficients of a "
                     f"polynomial, not {self.terms[axis]!r}"
