@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxccp import (
+    Coupling,
     ModelBuilder,
     Revolute,
     Spherical,
@@ -135,6 +136,23 @@ def test_second_derivatives_of_a_planar_arm() -> None:
     at = jnp.array([0.9, 0.6])
     second = jax.jit(jax.jacfwd(jax.jacrev(found)))(at)
     np.testing.assert_allclose(second, jax.jacfwd(jax.jacrev(expected))(at), atol=1e-7)
+
+
+def test_a_pose_beyond_the_limits_of_a_tendon_has_not_converged() -> None:
+    builder = ModelBuilder()
+    upper = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.5, 0, 0))
+    lower = builder.add_body(1.0, (0.1, 0.1, 0.1), (1.5, 0, 0))
+    builder.add_joint(Revolute((0, 0, 1)), 0, upper, anchor=(0, 0, 0), name="shoulder")
+    builder.add_joint(Revolute((0, 0, 1)), upper, lower, anchor=(1, 0, 0), name="elbow")
+    builder.add_tendon(Coupling({"shoulder": 1.0, "elbow": 1.0}, limits=(-0.5, 0.5)))
+    model, state = builder.build()
+
+    def reached(angle: jax.Array) -> jax.Array:
+        targets = {"shoulder": angle, "elbow": angle}
+        return inverse_kinematics(model, state, {}, targets).converged
+
+    angles = jnp.array([-0.3, -0.2, 0.2, 0.3])
+    np.testing.assert_array_equal(jax.vmap(reached)(angles), [False, True, True, False])
 
 
 def test_more_targets_than_degrees_of_freedom() -> None:

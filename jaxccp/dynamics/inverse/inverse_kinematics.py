@@ -37,8 +37,8 @@ class InverseKinematics:
     iterations: Int[Array, ""]
     """Number of steps tried."""
     converged: Bool[Array, ""]
-    """Whether the error is within the tolerance, and balls are within their limits. If the targets
-    are out of reach it is not; the state is then the nearest one found."""
+    """Whether the error is within the tolerance, and balls and tendons are within their limits. If
+    the targets are out of reach it is not; the state is then the nearest one found."""
 
 
 def inverse_kinematics(
@@ -58,7 +58,7 @@ def inverse_kinematics(
     the step times the damping. The damping follows Levenberg and Marquardt (Sugihara, IEEE Trans.
     Robotics 27, 2011, on its use near singular poses). Axes stay within their limits: an axis that
     a step would take across its limit is set to the limit and left out of that step. Limits of
-    balls are not kept, but a pose beyond them does not count as converged.
+    balls and tendons are not kept, but a pose beyond them does not count as converged.
 
     It works under ``jit`` and ``vmap``. Derivatives of every order with respect to targets and
     model are those of the solution; if several changes of the pose would do, they are those of the
@@ -168,7 +168,7 @@ def _solve(
     carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
     pose, square, _, count = lax.while_loop(going, iterate, carry)
     pose = attach(_slope, pose, task)
-    reached = (square <= tolerance**2) & (task.ball_excess(task.coordinates(pose)) <= tolerance)
+    reached = (square <= tolerance**2) & (task.excess(pose) <= tolerance)
     return InverseKinematics(pose, jnp.sqrt(square), count, reached)
 
 

@@ -110,14 +110,18 @@ class PoseTargets:
         high = high.at[columns].set(jnp.maximum(forth, 0.0))
         return low, high
 
-    def ball_excess(self, coordinate: Float[Array, " na"]) -> Float[Array, ""]:
-        """Return the largest angle by which a ball joint is beyond its limit [rad], at least 0,
-        given the coordinates of all axes."""
-        first = self.model.topology.linkage.balls
-        if not len(first):
-            return jnp.zeros((), coordinate.dtype)
-        angle = safe.norm(coordinate[first[:, None] + np.arange(3)])
-        return jnp.max(angle - self.model.axes.upper[first], initial=0.0)
+    def excess(self, state: State) -> Float[Array, ""]:
+        """Return how far a ball or a tendon is beyond its limits at most [m, rad], at least 0."""
+        linkage, axes = self.model.topology.linkage, self.model.axes
+        first, count = linkage.balls, len(linkage.axes)
+        lower, upper = (limited[limited >= count] for limited in (linkage.lower, linkage.upper))
+        if not (len(first) or len(lower) or len(upper)):
+            return jnp.zeros((), state.position.dtype)
+        motion = joint_motion(self.model, state)
+        angle = safe.norm(motion.coordinate[first[:, None] + np.arange(3)])
+        below = axes.lower[lower] - motion.tendon.length[lower - count]
+        above = motion.tendon.length[upper - count] - axes.upper[upper]
+        return jnp.max(jnp.concatenate([angle - axes.upper[first], below, above]), initial=0.0)
 
     def step(self, state: State, damping: Float[Array, ""] | None = None) -> Float[Array, " nv"]:
         """Return the step from a state to the least errors.
@@ -145,12 +149,10 @@ class PoseTargets:
             state: a pose.
             displacement: displacement in tangent coordinates [m, rad].
         """
-        rest = jnp.zeros(
-            len(displacement) + (0 if state.activation is None else len(state.activation))
-        )
-        return retract(
-            self.model, state, jnp.concatenate([displacement, rest.astype(displacement.dtype)])
-        )
+        activations = self.model.activations
+        count = 0 if activations is None else len(activations.actuators)
+        rest = jnp.zeros(len(displacement) + count, displacement.dtype)
+        return retract(self.model, state, jnp.concatenate([displacement, rest]))
 
 
 def _least_squares(
