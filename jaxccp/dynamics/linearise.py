@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +10,6 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import StepLength, Stepper, check_model_and_stepper, step_length
-from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
 from jaxccp.math.array_input import Floats
 from jaxccp.model.kinematics.joint_motion import joint_motion, tree_motion
@@ -45,7 +43,7 @@ def linearise(
     state: State,
     control: Float[Floats, " nm"] | None = None,
     *,
-    stepper: SolvedStepper,
+    stepper: Stepper,
     force: Float[Floats, "nb 6"] | None = None,
     h: StepLength | None = None,
 ) -> Linearisation:
@@ -82,7 +80,7 @@ def _linearise(
     model: Model,
     state: State,
     control: Float[Floats, " nm"] | None,
-    stepper: SolvedStepper,
+    stepper: Stepper,
     force: Float[Floats, "nb 6"] | None,
     h: StepLength | None,
 ) -> Linearisation:
@@ -114,7 +112,7 @@ def _linearise(
             ),
         )
         carry = replace(start, state=changed)
-        carry, report = cast(Stepper, stepper).advance(model, carry, force, control, h=h)
+        carry, report = stepper.advance(model, carry, force, control, h=h)
         after = carry.state
         change_after = difference_by(motion, model, jax.lax.stop_gradient(after), after)
         return change_after, (after, report)

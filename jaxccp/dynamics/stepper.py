@@ -160,6 +160,11 @@ class Stepper(Protocol[CarryT]):
         """Default length of a step [s]."""
         ...
 
+    def reduces(self, model: Model) -> bool:
+        """Tell whether steps of a model are in reduced coordinates, after which joint coordinates
+        are known without the poses."""
+        return False
+
     def init(self, model: Model, state: State | CarryT) -> CarryT:
         """Return the carry for the first step of a sequence; given a carry, continue its sequence.
 
