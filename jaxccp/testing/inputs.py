@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.content import ByContent
+from jaxccp.model import SHAPES
 from jaxccp.names import unknown
 from jaxccp.testing import input_kinds as kinds
 from jaxccp.testing.input_kinds import Numbers
@@ -95,8 +96,8 @@ def _table(part: str, number: str, **how) -> Kind:
     return Kind(table.find, table.apply)
 
 
-_SOLID = ("sphere", "capsule", "box", "cylinder", "ellipsoid")
 _SCALED = ("convex", "height_field")
+_SOLID = tuple(kind for kind in SHAPES if kind not in _SCALED)
 
 INPUTS: dict[str, Kind] = {
     "pose": Kind(kinds.poses, kinds.change_pose),

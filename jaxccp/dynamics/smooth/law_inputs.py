@@ -9,8 +9,17 @@ from jaxccp.math import safe
 from jaxccp.model.model import Model
 from jaxccp.model.smooth import SmoothContacts, SmoothSurfaces
 
-ROUND = ("sphere", "capsule")
-"""Types of shapes whose curvature is 1/radius; all others count as flat."""
+ROUND = {
+    "sphere": True,
+    "plane": False,
+    "box": False,
+    "capsule": True,
+    "cylinder": False,
+    "ellipsoid": False,
+    "convex": False,
+    "height_field": False,
+}
+"""Whether the curvature of each kind of shape is 1/radius; the others count as flat."""
 
 
 def law_inputs(
@@ -31,7 +40,7 @@ def law_inputs(
     inverse_mass = safe.divide(jnp.where(free | carried, 1.0, 0.0), mass)
     mobility = jnp.sum(inverse_mass[contacts.bodies], axis=1)
 
-    is_round = np.isin(topology.shapes, ROUND)
+    is_round = np.array([ROUND[kind] for kind in topology.shapes], bool)
     radius = jnp.where(is_round, model.shapes.radius, 1.0)
     curvature = jnp.sum(jnp.where(is_round, 1 / radius, 0.0)[contacts.shapes], axis=1)
     flat = curvature == 0

@@ -8,6 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.collision.cores import CORES
+from jaxccp.collision.manifold import Geometry
+from jaxccp.collision.shape_placement import shapes_of_kind
 from jaxccp.identify.recordings.starts import MeasuredMotion
 from jaxccp.identify.report.curves import CaseCurves
 from jaxccp.identify.subject import Subject
@@ -163,31 +166,25 @@ def _fixed(subject: Subject) -> list[dict[str, Any]]:
 def _outline(model: Model, shape: int) -> dict[str, Any] | None:
     """Return points of a shape in its body's axes, and the radius of the ball that sweeps them;
     None for a plane or a height field."""
-    shapes, topology = model.shapes, model.topology
-    kind, size = topology.shapes[shape], np.asarray(shapes.size, float)[shape]
-    radius = float(shapes.radius[shape])
-    corners = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3, indexing="ij"), -1).reshape(-1, 3)
+    shapes, kind = model.shapes, model.topology.shapes[shape]
+    if kind not in CORES:
+        return None
+    # In the shape's own frame only its size and radius are used.
+    nowhere = jnp.zeros((*shapes.position.shape, 3))
+    own = Geometry(shapes.position, nowhere, shapes.size, shapes.radius)
+    core = CORES[kind](
+        jax.tree.map(lambda leaf: leaf[0], shapes_of_kind(model, kind, own, np.array([shape])))
+    )
+    points = np.unique(np.asarray(core.points, float)[np.asarray(core.real)], axis=0)
+    points = points[_spread(points, MOST_POINTS)]
     angle = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
     circle = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
-    if kind in ("sphere", "capsule"):
-        points = np.unique(np.array([[0, 0, -size[2]], [0, 0, size[2]]]), axis=0)
-    elif kind == "box":
-        points, radius = corners * size, 0.0
-    elif kind == "cylinder":
-        points = np.concatenate([radius * circle + [0, 0, z] for z in (-size[2], size[2])])
-        radius = 0.0
-    elif kind == "ellipsoid":
-        rings = [circle, circle[:, [0, 2, 1]], circle[:, [2, 0, 1]]]
-        points, radius = np.concatenate(rings) * size, 0.0
-    elif kind == "convex":
-        vertices = np.asarray(shapes.hulls.vertices, float)[topology.row[shape]] * size
-        vertices = np.unique(vertices, axis=0)
-        points = vertices[_spread(vertices, MOST_POINTS)]
-    else:
-        return None
+    rings = np.concatenate([circle, circle[:, [0, 2, 1]], circle[:, [2, 0, 1]]])
+    swept = np.unique(np.round(rings @ np.asarray(core.sweep, float).T, 9), axis=0)
+    points = (points[:, None] + swept).reshape(-1, 3)
     rotation = to_matrix(np.asarray(shapes.quaternion, float)[shape])
     points = points @ rotation.T + np.asarray(shapes.position, float)[shape]
-    return {"points": np.round(points, 4).tolist(), "radius": round(radius, 4)}
+    return {"points": np.round(points, 4).tolist(), "radius": round(float(core.radius), 4)}
 
 
 def _spread(points: Float[np.ndarray, "v 3"], count: int) -> Sequence[int]:

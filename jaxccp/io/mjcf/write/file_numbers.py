@@ -36,15 +36,18 @@ COPIED = (
 """MuJoCo's columns that can be written."""
 
 
-SIZES = {
+SIZES: dict[str, dict[int, int]] = {
+    "sphere": {3: 0},
+    "plane": {},
     "box": {0: 0, 1: 1, 2: 2},
+    "capsule": {3: 0, 2: 1},
+    "cylinder": {3: 0, 2: 1},
     "ellipsoid": {0: 0, 1: 1, 2: 2},
-    "capsule": {2: 1},
-    "cylinder": {2: 1},
+    "convex": {},
+    "height_field": {},
 }
-"""For each kind of shape, the column of the geom's size for each number of the shape's size."""
-ROUND = ("sphere", "capsule", "cylinder")
-"""Kinds of shapes whose radius is the first number of the geom's size."""
+"""For each kind of shape, the column of the geom's size for each number of the shape: those of its
+size, then its radius. Numbers of tables and of shapes that no geom has are not written."""
 
 
 @dataclass(frozen=True)
@@ -206,14 +209,10 @@ class FileNumbers:
         before, after = self.loaded.model.shapes, changed.shapes
         kinds = self.loaded.model.topology.shapes
         for geom, row in self.elements.shapes.items():
-            for place in range(3):
-                values = [float(shapes.size[row, place]) for shapes in (before, after)]
-                column = SIZES.get(kinds[row], {}).get(place)
-                if column is not None and not self.same(*values):
-                    out["geom_size"][geom, column] = values[1]
-            radii = [float(shapes.radius[row]) for shapes in (before, after)]
-            if kinds[row] in ROUND and not self.same(*radii):
-                out["geom_size"][geom, 0] = radii[1]
+            sizes = [np.append(shapes.size[row], shapes.radius[row]) for shapes in (before, after)]
+            for place, column in SIZES[kinds[row]].items():
+                if not self.same(sizes[0][place], sizes[1][place]):
+                    out["geom_size"][geom, column] = sizes[1][place]
             friction = [
                 np.array([float(shapes.friction[row]), *np.asarray(shapes.rolling[row], float)])
                 for shapes in (before, after)
