@@ -202,7 +202,7 @@ VALUES: dict[str, dict] = {
     "joint": JOINT_OR_TENDON
     | {
         "actuatorfrcrange": "-.5 .6",
-        "actuatorgravcomp": "true",
+        "actuatorgravcomp": None,
         "axis": "0 1 1",
         "pos": ".1 0 0",
         "ref": ".2",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp import load
+from jaxccp.io import InputError
 from jaxccp.io.mjcf.write.write import write_model
 from tests.io.smooth_accelerations import smooth_accelerations
 
@@ -37,12 +38,23 @@ XML = """
 def test_accelerations() -> None:
     if not hasattr(mujoco.MjModel, "dof_dampingpoly"):
         pytest.skip("this version of MuJoCo has no damping that depends on the rate")
-    loaded, theirs = load(XML), reference.smooth(XML)
+    theirs = reference.smooth(XML)
+    # A compiled model may have other numbers along each axis of a joint.
+    theirs.dof_damping[-6:] = 0.0, 0.2, 0.3, 0.4, 0.4, 0.4
+    theirs.dof_armature[-6:] = 0.0, 2.0, 3.0, 0.1, 0.1, 0.1
+    theirs.dof_dampingpoly[-6] = 0.0
+    mujoco.mj_setConst(theirs, mujoco.MjData(theirs))
+    loaded = load(theirs)
     assert not loaded.ignored
     state = reference.random_state(theirs, np.random.default_rng(3))
     expected = reference.accelerations(theirs, *state)
     qacc = smooth_accelerations(loaded)(*state[:2])
     np.testing.assert_allclose(qacc, expected, atol=1e-9 * np.abs(expected).max())
+    for dof in (3, theirs.nv - 1):
+        theirs.dof_damping[dof] += 1.0
+        with pytest.raises(InputError, match=r"joint \d.*the three axes of a ball.*three hinges"):
+            load(theirs)
+        theirs.dof_damping[dof] -= 1.0
 
 
 @pytest.mark.parametrize("changed", [(), (0.0, 0.0), (3.0, 4.0)], ids=["kept", "cleared", "set"])

@@ -10,6 +10,7 @@ from jaxtyping import Bool
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.elements.bodies import BodyMap
 from jaxccp.io.mjcf.elements.cables import Springs
+from jaxccp.io.mjcf.elements.joint_forces import acts_on_free_joint, axis_forces, ball_forces
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
@@ -25,7 +26,6 @@ WIDTH = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
 COLUMNS = {
     "jnt_springyield": "a spring that yields",
     "jnt_stiffnesspoly": "a stiffness that depends on the coordinate",
-    "jnt_actgravcomp": "gravity compensation by actuators",
 }
 """Columns of MuJoCo that must be 0, with descriptions; joints of this package have no such
 effect."""
@@ -73,7 +73,7 @@ def add_joints(
     _note_unsupported(source, report)
     for body in np.flatnonzero((np.asarray(m.body_jntnum) > 0) & ~nodes):
         joints = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
-        if m.jnt_type[joints[0]] == FREE and not _has_forces(source, joints[0]):
+        if m.jnt_type[joints[0]] == FREE and not acts_on_free_joint(source, joints[0]):
             continue
         name = unused(_name(source, int(body), joints), used)
         used.add(name)
@@ -156,11 +156,9 @@ def _note_unsupported(source: Source, report: ImportReport) -> None:
     """Note effects of the file's joints that joints here do not have, and limits of no effect."""
     m = source.m
     for joint in range(m.njnt):
-        dof = m.jnt_dofadr[joint]
         for column, what in COLUMNS.items():
             values = source.column(column)
-            index = dof if column.startswith("dof") else joint
-            if len(values) and np.any(values[index]):
+            if len(values) and np.any(values[joint]):
                 report.ignore(source.label("joint", joint), f"{what} is not supported")
         largest = m.jnt_range[joint, 1] - m.jnt_margin[joint]
         if m.jnt_type[joint] == BALL and m.jnt_limited[joint] and largest > np.pi:
@@ -168,14 +166,6 @@ def _note_unsupported(source: Source, report: ImportReport) -> None:
                 source.label("joint", joint),
                 "its limit is beyond 180°, which no ball reaches: none",
             )
-
-
-def _has_forces(source: Source, joint: int) -> bool:
-    """Tell whether a free joint has armature, damping, dry friction or stiffness."""
-    m, dof = source.m, source.m.jnt_dofadr[joint]
-    columns = (m.dof_armature[dof], m.dof_damping[dof], m.dof_frictionloss[dof])
-    rated = any(damping_polynomial(source, "dof_dampingpoly", dof))
-    return bool(np.any(columns) or m.jnt_stiffness[joint] or rated)
 
 
 def _origin(source: Source, joints: np.ndarray) -> np.ndarray:
@@ -190,19 +180,23 @@ def _axes(
 ) -> list[Axis]:
     """Return the axes of one of the file's joints; ``springs`` is the stiffness of a cable's joint
     [N m/rad]."""
-    m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
+    m, kind, dof = source.m, source.m.jnt_type[joint], int(source.m.jnt_dofadr[joint])
     if kind == FREE:
         # The joint's frame has the initial orientation of the body; slides are along world axes.
         world = to_matrix(m.qpos0[m.jnt_qposadr[joint] + 3 :][:4])
-        return [*(Slide(tuple(direction), **common) for direction in world), Ball(**common)]
+        slides = [
+            Slide(tuple(direction), **axis_forces(source, joint, dof + axis))
+            for axis, direction in enumerate(world)
+        ]
+        return [*slides, Ball(**ball_forces(source, joint, dof + 3))]
     if kind == BALL:
-        limits = _ball_limits(source, joint)
+        limits, common = _ball_limits(source, joint), ball_forces(source, joint, dof)
         if springs is None:
             return [Ball(limits=limits, **common)]
         stiffness = common.pop("stiffness")
         about = tuple(stiffness + spring for spring in springs)
         return [Ball(limits=limits, stiffnesses=about, **common)]
-    return [_single(source, joint, origin, common)]
+    return [_single(source, joint, origin, axis_forces(source, joint, dof))]
 
 
 def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
@@ -212,22 +206,6 @@ def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
         return None
     limits = 0.0, limits_inside(m.jnt_range[joint], float(m.jnt_margin[joint]))[1]
     return limits if limits[1] <= np.pi else None
-
-
-def _common(source: Source, joint: int) -> dict[str, Any]:
-    """Return the forces that are common to all axes of a joint, as keyword arguments of an axis."""
-    m, dof = source.m, source.m.jnt_dofadr[joint]
-    return {
-        "stiffness": 0.0
-        if source.is_disabled("SPRING", "PASSIVE")
-        else float(m.jnt_stiffness[joint]),
-        "damping": 0.0 if source.is_disabled("DAMPER", "PASSIVE") else float(m.dof_damping[dof]),
-        "damping_polynomial": damping_polynomial(source, "dof_dampingpoly", dof),
-        "armature": float(m.dof_armature[dof]),
-        "friction": 0.0
-        if source.is_disabled("FRICTIONLOSS", "CONSTRAINT")
-        else float(m.dof_frictionloss[dof]),
-    }
 
 
 def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, Any]) -> Axis:
@@ -244,21 +222,6 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
         point=tuple(m.jnt_pos[joint] - origin) if make is Hinge else ORIGIN,
         **common,
     )
-
-
-def damping_polynomial(source: Source, column: str, index: int) -> tuple[float, float]:
-    """Return the coefficients of |v| and v² of the polynomial damping.
-
-    Args:
-        source: the compiled model; that of an older MuJoCo has no such damping.
-        column: name of its field.
-        index: index of the degree of freedom or of the tendon.
-    """
-    values = source.column(column)
-    if not len(values) or source.is_disabled("DAMPER", "PASSIVE"):
-        return 0.0, 0.0
-    first, second = (float(value) for value in values[index])
-    return first, second
 
 
 def limits_inside(bounds: np.ndarray, margin: float) -> tuple[float, float]:

@@ -4,7 +4,8 @@ import numpy as np
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.elements.bodies import BodyMap
-from jaxccp.io.mjcf.elements.joints import HINGE, SLIDE, Axes, damping_polynomial, limits_inside
+from jaxccp.io.mjcf.elements.joint_forces import damping_polynomial
+from jaxccp.io.mjcf.elements.joints import HINGE, SLIDE, Axes, limits_inside
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.tendons import Coupling, TendonPath
