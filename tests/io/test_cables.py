@@ -120,3 +120,16 @@ def test_links_of_other_kinds_are_refused(tmp_path: Path, case):
     path.write_text(LINKS.format(inside), encoding="utf-8")
     with pytest.raises(UnsupportedError, match=rf"'b'.*{message}"):
         load(path)
+
+
+def test_cables_bend_where_springs_of_joints_are_disabled():
+    """MuJoCo leaves the plugin out only where it has no passive forces at all."""
+    for flag, bends in (('spring="disable"', True), ('spring="disable" damper="disable"', False)):
+        option = f"<option><flag {flag}/></option><worldbody>"
+        text = cable_text().replace("<worldbody>", option)
+        m = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(m)
+        mujoco.mj_integratePos(m, data.qpos, np.full(m.nv, 1e-3), 1.0)
+        mujoco.mj_forward(m, data)
+        assert bool(data.qfrc_passive.any()) == bends
+        assert bool(load(text).model.axes.stiffness.any()) == bends

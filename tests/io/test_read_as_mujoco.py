@@ -33,14 +33,20 @@ def test_gears_beyond_the_three_of_a_ball_drive_nothing_else() -> None:
 
 
 def test_servos_of_free_joints_are_refused() -> None:
-    """MuJoCo's length of an actuator is 0 there, so that a servo has nothing to pull back to."""
-    loaded = load(
-        """<mujoco><worldbody><body><joint name="j" type="free" damping="1"/><geom size=".1"/>
-        </body></worldbody><actuator><position joint="j" gear="0 0 1 0 0 0" kp="10"/></actuator>
-        </mujoco>""",
-        allow_unsupported=True,
-    )
-    assert "no length" in str(loaded.ignored)
+    """MuJoCo's length of an actuator is 0 there, so that a servo has nothing to pull back to, and a
+    sensor of it nothing to read."""
+    text = """<mujoco><worldbody><body><joint name="j" type="free" damping="1"/><geom size=".1"/>
+        </body></worldbody><actuator><position joint="j" gear="0 0 1 0 0 0" kp="10"/>
+        <motor name="lift" joint="j" gear="0 0 1 0 0 0"/></actuator>
+        <sensor><actuatorpos actuator="lift"/><actuatorvel actuator="lift"/></sensor></mujoco>"""
+    loaded = load(text, allow_unsupported=True)
+    assert len(loaded.ignored) == 1 and "no length" in loaded.ignored[0]
+    assert len(loaded.sensors.unreadable) == 1 and "no length" in loaded.sensors.unreadable[0]
+    m = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(m)
+    data.qpos[2] = data.qvel[2] = 1.0
+    mujoco.mj_forward(m, data)
+    assert data.sensordata.tolist() == [0, 1]
 
 
 def test_names_that_elements_without_one_would_have() -> None:
@@ -136,3 +142,24 @@ def test_masks_of_contact_sensors_have_an_entry_for_each_shape(mask: object) -> 
     counts = ContactSelection(mask, None, None, ("found",), "netforce", 1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"first must be a mask .* floor, "):
         attach_sensors(model, {"touch": Sensor("contact", Site(1), counts=counts)})
+
+
+@pytest.mark.parametrize(
+    ("option", "joint"),
+    [
+        ('gravity="0 0 0"><flag', "<joint/>"),
+        ('><flag gravity="disable"', "<joint/>"),
+        ('><flag spring="disable" damper="disable"', "<joint/>"),
+        ("><flag", ""),
+    ],
+)
+def test_gravity_compensation_without_effect_is_no_obstacle(option: str, joint: str) -> None:
+    text = f"""<mujoco><option {option}/></option><worldbody>
+        <body gravcomp="1">{joint}<geom size=".1" pos=".2 0 0"/></body>
+        <body pos="1 0 1"><joint actuatorgravcomp="true"/><geom size=".1" pos=".2 0 0"/></body>
+        </worldbody></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    assert not data.qfrc_gravcomp.any()
+    assert load(text).ignored == ()

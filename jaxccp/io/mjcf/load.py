@@ -134,8 +134,7 @@ def load(
     source = Source(model, options, report)
     reading = LoadOptions(source.origin, options, softness)
     report.refuse_ignored(source.path, allow_unsupported)
-    gravity = [0.0, 0.0, 0.0] if source.is_disabled("GRAVITY") else source.m.opt.gravity
-    builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
+    builder = ModelBuilder(gravity=source.gravity, combination=Combination(friction="max"))
     try:
         parts = add_elements(source, builder, softness, report)
         note_unsupported(source, report)

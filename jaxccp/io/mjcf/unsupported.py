@@ -13,9 +13,10 @@ def note_unsupported(source: Source, report: ImportReport) -> None:
 
 def _bodies(source: Source, report: ImportReport) -> None:
     m = source.m
+    compensated = source.has_passive_forces and any(source.gravity)
     for body in range(m.nbody):
         label = source.label("body", body)
-        if m.body_gravcomp[body]:
+        if compensated and m.body_gravcomp[body] and m.body_treeid[body] >= 0:
             report.ignore(label, "gravity compensation is not supported")
         if len(m.body_plugin) and m.body_plugin[body] >= 0 and not is_link(source, body):
             report.ignore(label, "plugins are not supported")

@@ -41,7 +41,7 @@ def read_cables(source: Source, report: ImportReport) -> Springs:
     """
     m = source.m
     springs: Springs = {}
-    if source.is_disabled("PASSIVE", "SPRING"):
+    if not source.has_passive_forces:
         return springs
     for body in range(1, m.nbody):
         parent = int(m.body_parentid[body])

@@ -30,11 +30,7 @@ def read_fluid(
         The fluid; None where there is none, or the file disables passive forces.
     """
     m = source.m
-    # Without springs and dampers MuJoCo has no passive force at all.
-    off = source.is_disabled("PASSIVE") or (
-        source.is_disabled("SPRING") and source.is_disabled("DAMPER")
-    )
-    if off or not (m.opt.density or m.opt.viscosity):
+    if not source.has_passive_forces or not (m.opt.density or m.opt.viscosity):
         return None
     numbers = np.ravel(m.geom_fluid)
     for geom in np.flatnonzero(numbers[:: max(len(numbers) // max(m.ngeom, 1), 1)]):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from jaxccp.io.mjcf.elements.bodies import NOWHERE, subtree
+from jaxccp.io.mjcf.elements.joints import FREE
 from jaxccp.io.mjcf.elements.registry import Elements
 from jaxccp.io.mjcf.elements.sensor_scopes import ScopeFinder, UnreadableSensor
 from jaxccp.io.mjcf.files.source import Source
@@ -120,13 +121,13 @@ class _Finder:
         m = self.source.m
         if target not in self.actuators:
             raise UnreadableSensor("its actuator is not supported")
-        tendon = m.actuator_trntype[target] == int(self.source.mujoco.mjtTrn.mjTRN_TENDON)
-        if (
-            kind == "actuatorfrc"
-            and not tendon
-            and m.jnt_actfrclimited[m.actuator_trnid[target, 0]]
-        ):
+        joint = int(m.actuator_trnid[target, 0])
+        if m.actuator_trntype[target] == int(self.source.mujoco.mjtTrn.mjTRN_TENDON):
+            return self.actuators.index(target)
+        if kind == "actuatorfrc" and m.jnt_actfrclimited[joint]:
             raise UnreadableSensor("its joint limits what the actuator's force becomes")
+        if kind == "actuatorpos" and m.jnt_type[joint] == FREE:
+            raise UnreadableSensor("the actuator of a free joint has no length, 0 in MuJoCo")
         return self.actuators.index(target)
 
     def _group(self, root: int) -> list[int]:

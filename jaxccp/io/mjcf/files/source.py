@@ -229,6 +229,17 @@ class Source:
         it."""
         return np.asarray(getattr(self.m, name, np.zeros(0)))
 
+    @property
+    def has_passive_forces(self) -> bool:
+        """Whether there are passive forces: MuJoCo computes none with springs and dampers off."""
+        both = self.is_disabled("SPRING") and self.is_disabled("DAMPER")
+        return not (both or self.is_disabled("PASSIVE"))
+
+    @property
+    def gravity(self) -> list[float]:
+        """Acceleration of gravity [m/s²]; 0 if the file disables it."""
+        return [0.0] * 3 if self.is_disabled("GRAVITY") else self.m.opt.gravity.tolist()
+
     def is_disabled(self, *flags: str) -> bool:
         """Tell whether the file disables any of these flags (``GRAVITY``, ``CONTACT``, …)."""
         bits = self.mujoco.mjtDisableBit
