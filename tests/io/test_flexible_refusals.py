@@ -7,9 +7,9 @@ import pytest
 
 from jaxccp.flexible import NodalFamily
 from jaxccp.io import UnsupportedError, load
-from tests.io.test_flexible_models import BALL, LINE, SHEET, SOLID, world
+from tests.io.test_flexible_models import BALL, LINE, SHEET, SOLID, scattered, world
 
-pytest.importorskip("mujoco")
+mujoco = pytest.importorskip("mujoco")
 
 
 def test_a_node_can_be_connected_to_a_body():
@@ -67,6 +67,22 @@ def test_what_does_not_fit_is_refused_by_name(case):
         load(text)
     left = load(text, allow_unsupported=True)
     assert not left.model.families and any("flex" in line for line in left.ignored)
+
+
+@pytest.mark.parametrize("text", [SOLID, SHEET, LINE], ids=["solid", "sheet", "line"])
+def test_disabled_springs_and_dampers(text):
+    """Without springs MuJoCo leaves the elasticity out, and without dampers the damping alone."""
+    text = world(text.format("") + BALL, "<option timestep='1e-7'><flag {}='disable'/></option>")
+    with pytest.raises(UnsupportedError, match="elasticity are disabled; take out the flag"):
+        load(text.format("spring"))
+    (family,) = load(text.format("damper")).model.families
+    assert isinstance(family, NodalFamily)
+    numbers = vars(family.elements)
+    assert numbers["resistance" if "resistance" in numbers else "retardation"] == 0
+    for flag, forces in (("spring", (False, True)), ("damper", (True, False))):
+        m = mujoco.MjModel.from_xml_string(text.format(flag))
+        still, moving = (scattered(m, 0.02, speed).qfrc_passive for speed in (0.0, 0.3))
+        assert (bool(still.any()), bool((moving != still).any())) == forces
 
 
 def test_sensors_do_not_count_masses_of_flexible_bodies():

@@ -86,9 +86,10 @@ def _nominal_family(source: Source, flex: Flex) -> NodalFamily:
     m, index, what = source.m, flex.index, flex.label
     specification = source.element("flex", index)
     fixed = np.flatnonzero(flex.fixed)
-    damping = float(m.flex_damping[index])
+    column = m.flex_edgedamping if flex.dimension == 1 else m.flex_damping
+    damping = 0.0 if source.is_disabled("DAMPER", "PASSIVE") else float(column[index])
     if flex.dimension == 1:
-        springs = float(m.flex_edgestiffness[index]), float(m.flex_edgedamping[index])
+        springs = float(m.flex_edgestiffness[index]), damping
         return spring_net(flex.position, flex.element, flex.mass, *springs, fixed, what)
     young, poisson = float(specification.young), float(specification.poisson)
     if flex.dimension == 2:

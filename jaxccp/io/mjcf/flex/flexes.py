@@ -151,6 +151,8 @@ def _elasticity(source: Source, index: int) -> Refusal | None:
     """Return the reason why the elasticity is not supported, and a remedy; None if it is."""
     m, specification = source.m, source.element("flex", index)
     dimension, young = int(m.flex_dim[index]), specification.young > 0
+    if source.is_disabled("SPRING", "PASSIVE"):
+        return "its springs or its elasticity are disabled", "take out the flag"
     if dimension == 1:
         if young:
             return "lines that resist bending are not supported", "make it a composite cable"
