@@ -19,6 +19,11 @@ POINT = 1e-12
 on any motion."""
 MINIMUM_MOMENT = 1e-15
 """Principal moment below which MuJoCo rejects an inertia [kg m²], its ``mjMINVAL``."""
+ROUNDING = 1e-3
+"""Excess of the largest principal moment over the sum of the others, relative to itself, that is
+taken for rounding in the file: a thin plate has none, and MuJoCo accepts none."""
+MARGIN = 1e-9
+"""Relative distance from that bound that survives MuJoCo's own decomposition of an inertia."""
 SMALLEST = 1e-11
 """Smallest principal moment of a moving link [kg m²]."""
 
@@ -26,10 +31,11 @@ SMALLEST = 1e-11
 def mend_inertias(spec: Any, report: ImportReport) -> None:
     """Replace unphysical inertias in MuJoCo's specification, and note the links.
 
-    MuJoCo itself balances moments that violate the triangle inequality. A link with a mass and zero
-    inertia is a point mass. A link whose inertia is unphysical in another way gets that of a solid
-    sphere of its mass. Links that are fixed to each other and move without a mass get
-    ``DEFAULT_MASS``, and those without an inertia that of a sphere.
+    MuJoCo itself balances moments that violate the triangle inequality; where only rounding does,
+    the largest becomes the sum of the others. A link with a mass and zero inertia is a point mass.
+    A link whose inertia is unphysical in another way gets that of a solid sphere of its mass. Links
+    that are fixed to each other and move without a mass get ``DEFAULT_MASS``, and those without an
+    inertia that of a sphere.
     """
     rigid: dict[str, _Rigid] = {}
     for body in spec.bodies[1:]:
@@ -69,7 +75,7 @@ def _mend(spec: Any, body: Any, report: ImportReport) -> None:
     elif not inertia.any():
         _set_inertia(body, POINT)
     else:
-        moments = np.linalg.eigvalsh(inertia)
+        moments, axes = np.linalg.eigh(inertia)
         written = ", ".join(f"{moment:.3g}" for moment in moments)
         if moments[0] < MINIMUM_MOMENT:
             _set_inertia(body, _sphere(body.mass))
@@ -78,13 +84,17 @@ def _mend(spec: Any, body: Any, report: ImportReport) -> None:
                 f"its principal moments {written} kg m² are not positive: it has the inertia of a "
                 f"solid sphere of its mass and radius {DEFAULT_RADIUS:g} m",
             )
-        elif moments[0] + moments[1] < moments[2]:
+        elif (excess := moments[2] - moments[0] - moments[1]) > ROUNDING * moments[2]:
             spec.compiler.balanceinertia = True
             report.approximate(
                 label,
                 f"no rigid body has its principal moments {written} kg m²: each is their mean "
                 "(balanceinertia)",
             )
+        elif excess > -MARGIN * moments[2]:
+            moments += MARGIN * moments[2], 0.0, -excess
+            (xx, xy, xz), (_, yy, yz), (*_, zz) = axes * moments @ axes.T
+            body.fullinertia = [xx, yy, zz, xy, xz, yz]
 
 
 def _complete(rigid: _Rigid, report: ImportReport) -> None:
