@@ -190,7 +190,8 @@ UNSUPPORTED = """<mujoco>
     <site name="end"/>
   </body>
   <body name="arm"><joint name="hinge"/><geom name="drum" size="0.1"/></body>
-  <body name="eye"><joint name="socket" type="ball" range="0 40"/><geom size="0.1"/></body>
+  <body name="eye"><joint name="socket" type="ball" range="0 40"/><geom size="0.1"/>
+  <geom name="hills" type="hfield" hfield="hills"/></body>
 </worldbody>
 <tendon>
   <spatial name="rope"><site site="hook"/><geom geom="drum"/><site site="end"/></spatial>
@@ -203,16 +204,18 @@ UNSUPPORTED = """<mujoco>
   <general name="push" joint="hinge" biastype="affine" biasprm="0 3 0"/>
 </actuator>
 <equality><tendon name="tie" tendon1="ruler" tendon2="spring"/></equality>
+<asset><hfield name="hills" nrow="2" ncol="2" size="1 1 1 1"/></asset>
 </mujoco>
 """
 NAMED = {
     "balloon": 5,
-    "rope": 14,
-    "spring": 15,
-    "pull": 19,
-    "biceps": 20,
-    "push": 21,
-    "tie": 23,
+    "hills": 12,
+    "rope": 15,
+    "spring": 16,
+    "pull": 20,
+    "biceps": 21,
+    "push": 22,
+    "tie": 24,
 }
 
 
@@ -264,6 +267,6 @@ def test_command_says_so_and_exits_with_2(write: Write, tmp_path: Path) -> None:
         return result.stderr
 
     assert "already included" in refusal(write(BAD["cyclic include"][0]))
-    assert "'rope' (line 14)" in refusal(write(UNSUPPORTED))
+    assert "'rope' (line 15)" in refusal(write(UNSUPPORTED))
     assert "model files" in refusal("stack", "--init", "x.npz")
     assert "once" in refusal(MODELS / "arm.xml", "--batch", 2)

@@ -212,6 +212,8 @@ def _shape(source: Source, geom: int, report: ImportReport) -> Shape | str:
         if kind == int(kinds.mjGEOM_MESH):
             return ConvexMesh(_points(source, geom, report))
         if kind == int(kinds.mjGEOM_HFIELD):
+            if m.body_treeid[m.geom_bodyid[geom]] >= 0:
+                return "a height field on a body that moves is not supported"
             return _height_field(source, geom)
     except ValueError as error:
         label = source.label("geom", geom)
