@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
 
@@ -25,6 +26,17 @@ def unknown(name: Any, names: Collection[Any]) -> str:
         names: those that exist.
     """
     return f"{name!r} is not one of {', '.join(map(str, names))}{suggestion(name, names)}"
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Tell whether a name matches a pattern: ``*`` and ``?`` stand for any letters, brackets for
+    themselves.
+
+    Args:
+        name: a name.
+        pattern: the pattern.
+    """
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def index(label: str, what: str, names: Sequence[str], name: int | str) -> int:

@@ -164,6 +164,10 @@ def test_limits_are_read_and_wrong_ones_refused(arm):
     for text in ("rate.hip=3,rate=2", "rate=2,rate.hip=3"):
         single = joint_limits(Limits.read(text), arm, JOINTS)
         np.testing.assert_allclose(single[1], [[-3, -2], [3, 2]])
+    leg = jaxccp.load(ARM.replace("knee", "leg[1]"))
+    for name in ("leg[1]", "leg[*"):  # brackets are letters
+        both = joint_limits(Limits(rate={"hip": 2.0, name: 3.0}), leg, ("hip", "leg[1]"))
+        np.testing.assert_allclose(both[1], [[-2, -3], [2, 3]])
     for text, match in (
         ("speed=2", "cannot limit 'speed'"),
         ("rate=fast", "no limit"),

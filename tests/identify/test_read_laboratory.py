@@ -99,6 +99,16 @@ def test_names_of_ros_and_of_drives(tmp_path: Path) -> None:
             np.testing.assert_array_equal(log[f'{kind}["a"]'].values[:, 0], factor * ANGLE)
 
 
+@pytest.mark.parametrize("name", ['position["lift"]', "position.lift"])
+def test_a_factor_of_one_channel_counts_before_that_of_its_kind(tmp_path: Path, name: str) -> None:
+    """In an array of all joints, too, that is called as their kind."""
+    joints = np.stack([ANGLE, ANGLE], axis=1)
+    np.savez(tmp_path / "log.npz", time=TIME, position=joints, joint_names=["a", "lift"])
+    (log,) = read(tmp_path / "log.npz", scale={"position": 2.0, name: 0.5})
+    np.testing.assert_array_equal(log['position["a"]'].values[:, 0], 2.0 * ANGLE)
+    np.testing.assert_array_equal(log['position["lift"]'].values[:, 0], 0.5 * ANGLE)
+
+
 def test_infinite_cells_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("time,position.a\n0,1\n1,inf\n2,3\n")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +12,7 @@ from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.limits import limits_of
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.names import suggestion
+from jaxccp.names import matches, suggestion
 
 LimitValue = float | tuple[float, float]
 QUANTITIES = ("position", "rate", "acceleration", "torque")
@@ -107,7 +106,7 @@ def joint_limits(
         )
         # Those of single joints come last, and so count where a pattern names the joint too.
         for pattern, value in sorted(entries.items(), key=lambda e: not set("*?") & set(e[0])):
-            matching = [k for k, name in enumerate(joints) if fnmatchcase(name, pattern)]
+            matching = [k for k, name in enumerate(joints) if matches(name, pattern)]
             if not matching:
                 raise ValueError(
                     f"there is no joint {pattern!r} to limit; there are {', '.join(joints)}"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from fnmatch import fnmatchcase
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.identify.subject import Subject
-from jaxccp.names import suggestion
+from jaxccp.names import matches, suggestion
 
 PATH = re.compile(
     r"""^(?P<root>\w+)
@@ -160,7 +159,7 @@ def _rows(path: str, match: re.Match[str], names: tuple[str, ...] | None) -> Seq
         )
     if match["name"] in names:  # a name may hold brackets or stars of its own
         return [names.index(match["name"])]
-    rows = [row for row, name in enumerate(names) if fnmatchcase(name, match["name"])]
+    rows = [row for row, name in enumerate(names) if matches(name, match["name"])]
     if not rows:
         available = f"there are {', '.join(names)}" if names else "there are none"
         if match["root"] == "bodies":

@@ -1,11 +1,11 @@
 """Units of parameters, by their names."""
 
 import re
-from fnmatch import fnmatchcase
 
 from jaxccp.identify.parameters.parameter import Parameter
 from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.identify.subject import Subject
+from jaxccp.names import matches
 
 AXES = {
     "damping": ("N s/m", "N m s/rad"),
@@ -74,9 +74,4 @@ def _is_factor(parameter: Parameter, name: str) -> bool:
         return False
     bare = name.partition(" (and ")[0].partition(" of ")[0]
     patterns = (path.removeprefix("-").replace("[*]", '["*"]') for path in paths)
-    return any(fnmatchcase(_flat(bare), _flat(pattern)) for pattern in patterns)
-
-
-def _flat(path: str) -> str:
-    """Return a path without brackets, which have a meaning in patterns."""
-    return path.replace("[", "(").replace("]", ")").replace("'", '"')
+    return any(matches(bare.replace("'", '"'), path.replace("'", '"')) for path in patterns)

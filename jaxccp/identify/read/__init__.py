@@ -10,12 +10,11 @@ from pathlib import Path
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.checks.check import check_names
 from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, tosses, trajectory
-from jaxccp.identify.read.channel_name import matches
 from jaxccp.identify.read.reading import TIME, Meaning, ReaderSettings, Table
 from jaxccp.identify.read.table_recordings import channel_names, recordings_of
 from jaxccp.identify.recordings.recording import KINDS, Recording
 from jaxccp.io.errors import InputError
-from jaxccp.names import suggestion
+from jaxccp.names import matches, suggestion
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,8 @@ def read(
         columns: meaning of columns, by the file's name of a column or of an array of all joints: a
             channel (``position["elbow"]``), a kind (``motion``), several of them, ``time``, ``run``
             (a change begins another recording), or None to leave the column out.
-        scale: factors on columns, channels or kinds: ``{"position": numpy.pi / 180}``; of poses,
-            factors on positions, not on quaternions.
+        scale: factors on columns, channels or kinds: ``{"position": numpy.pi / 180}``; that of a
+            channel counts before that of its kind; of poses, on positions, not on quaternions.
         leave_out: patterns of channels, or kinds, that are not read: ``torque["arm_*"]``.
         lever: length that makes errors of orientation those of position [m].
         topic: topic to read from a ROS bag that has joint states in several topics.
@@ -142,7 +141,8 @@ def _check_used(settings: Iterable[str], what: str, names: set[str]) -> None:
         kind, *rest = re.split(r"[\[.*?]", name, maxsplit=1)
         several = not rest or "*" in name or "?" in name
         general = several and any(known.startswith(kind) for known in KINDS)
-        if name not in names and not (what == "leave_out" and (general or matches(names, name))):
+        matched = general or any(matches(known, name) for known in names)
+        if name not in names and not (what == "leave_out" and matched):
             mend = f"there are {', '.join(sorted(names))}{suggestion(name, names)}"
             raise InputError(what, f"no file has {name!r}", mend)
 

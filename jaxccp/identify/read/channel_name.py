@@ -1,9 +1,7 @@
 """Names of channels in files: ``position["elbow"]`` or ``position.elbow``."""
 
 import re
-from collections.abc import Iterable
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from jaxccp.identify.recordings.recording import KINDS
@@ -55,8 +53,3 @@ def _kinds(kind: str) -> str:
 def names_of(kind: str, target: str) -> tuple[str, str, str]:
     """Return the names by which settings may name a channel: both spellings, and its kind."""
     return f'{kind}["{target}"]', f"{kind}.{target}", kind
-
-
-def matches(names: Iterable[str], pattern: str) -> bool:
-    """Tell whether any name matches a pattern, in which brackets are ordinary letters."""
-    return any(fnmatchcase(name, pattern.replace("[", "[[]")) for name in names)

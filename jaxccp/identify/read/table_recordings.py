@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.read.channel_name import channel_name, matches, names_of
+from jaxccp.identify.read.channel_name import channel_name, names_of
 from jaxccp.identify.read.reading import RUN, TIME, Column, ReaderSettings, Table
 from jaxccp.identify.recordings.recording import KINDS, Recording, recording
 from jaxccp.io.errors import InputError
-from jaxccp.names import suggestion
+from jaxccp.names import matches, suggestion
 
 
 def channel_names(table: Table, reading: ReaderSettings) -> set[str]:
@@ -55,7 +55,7 @@ def recordings_of(table: Table, reading: ReaderSettings) -> list[Recording]:
             unread.append(column.group or column.name)
         for kind, target, component in channels:
             label, *_ = names = names_of(kind, target)
-            if any(matches(names, pattern) for pattern in reading.leave_out):
+            if any(matches(name, pattern) for name in names for pattern in reading.leave_out):
                 continue
             parts = signals.setdefault(kind, {}).setdefault(target, {})
             if component in parts:
@@ -129,7 +129,8 @@ def _scaled(
     """
     kind, target, component = channel
     values, scale = np.array(column.values, float), reading.scale
-    names = (column.name, column.group, *names_of(kind, target))
+    label, spelling, _ = names_of(kind, target)
+    names = (column.name, label, spelling, column.group, kind)  # a channel before its kind
     name = next((n for n in names if n and n in scale), None)
     if name is None:
         return values
