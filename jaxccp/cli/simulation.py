@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from jaxccp.ccp import Status
+from jaxccp.collision.contact_cache import contact_capacity
 from jaxccp.dynamics import (
     Carry,
     Descriptor,
@@ -28,7 +29,6 @@ from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import Recording, record
 from jaxccp.model import Model, State
-from jaxccp.scene import contact_capacity
 
 PARTS = 50
 """Number of compiled calls of a simulation; progress is shown between them."""

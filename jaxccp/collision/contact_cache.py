@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import Contacts, slots
+from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.topology import Topology
 
@@ -46,6 +47,12 @@ class WarmStart:
     def impulses(self) -> Float[Array, "c w"]:
         """Mean impulses of the contacts [N·s, N·m·s]."""
         return self.contacts.values[:, :-1]
+
+
+def contact_capacity(model: Model) -> int:
+    """Return the largest number of hard contacts in one step of the model."""
+    every, limit = slots(model.topology), model.topology.max_contacts
+    return every if limit is None else min(limit, every)
 
 
 def cache_size(topology: Topology) -> int:

@@ -17,6 +17,8 @@ from jaxccp.names import index
 ImpactTimes = Literal["bounces", "all"]
 """Which impacts act at their time of impact within a step: those with restitution, or all."""
 
+WORLD = 0
+"""Index of the world, the fixed body that every model begins with."""
 DENSE = 100
 """Largest number of degrees of freedom for which a model has a single dense mass matrix."""
 MAX_DENSE = 300

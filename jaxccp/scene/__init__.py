@@ -1,6 +1,7 @@
 """Building models of bodies, shapes, joints and flexible bodies."""
 
-from jaxccp.scene.builder import WORLD, ModelBuilder, contact_capacity
+from jaxccp.model.topology import WORLD
+from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.shafts import add_shaft
 
-__all__ = ["WORLD", "ModelBuilder", "add_shaft", "contact_capacity"]
+__all__ = ["WORLD", "ModelBuilder", "add_shaft"]

@@ -7,7 +7,6 @@ from typing import get_args
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.collision.detect import slots
 from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.material import Combination
 from jaxccp.model.model import ContactSettings, Model
@@ -25,9 +24,6 @@ from jaxccp.scene.tables.body_tables import body_table, initial_state
 from jaxccp.scene.tables.joint_tables import joint_tables
 from jaxccp.scene.tables.shape_tables import pair_groups, shape_table, table_rows
 from jaxccp.scene.tables.smooth_tables import smooth_surfaces, smooth_topology, split_pairs
-
-WORLD = 0
-"""Index of the world, the fixed body that every model begins with."""
 
 
 @dataclass
@@ -177,10 +173,3 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             activations=Activations.of([spec_.actuator.activation for spec_ in self._actuators]),
         )
         return model, initial_state(model, self._bodies)
-
-
-def contact_capacity(model: Model) -> int:
-    """Return the largest number of hard contacts in one step of the model."""
-    every = slots(model.topology)
-    limit = model.topology.max_contacts
-    return every if limit is None else min(limit, every)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxccp.collision.contact_cache import contact_capacity
 from jaxccp.model import (
     Box,
     Capsule,
@@ -22,7 +23,7 @@ from jaxccp.model import (
     Spherical,
 )
 from jaxccp.model.shapes import Shape
-from jaxccp.scene import ModelBuilder, contact_capacity
+from jaxccp.scene import ModelBuilder
 
 BALL = Sphere(0.1)
 NAN, INF = float("nan"), float("inf")

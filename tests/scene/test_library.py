@@ -9,10 +9,10 @@ import pytest
 from jax.extend.core import ClosedJaxpr
 
 from jaxccp import EulerImplicitLinearized, rollout
+from jaxccp.collision.contact_cache import contact_capacity
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics.smooth import smooth_contacts
 from jaxccp.model import Model, State
-from jaxccp.scene import contact_capacity
 from jaxccp.scenes.library import SCENES, batch
 
 KEY = jax.random.key(5)

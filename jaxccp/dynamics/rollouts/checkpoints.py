@@ -8,12 +8,12 @@ import jax
 import numpy as np
 
 from jaxccp.ccp.derivative import IMPULSES
+from jaxccp.collision.contact_cache import contact_capacity
 from jaxccp.dynamics.inertia import TURNS
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
-from jaxccp.scene import contact_capacity
 
 keep_impulses = partial(
     jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES, TURNS)
