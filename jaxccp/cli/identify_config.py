@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -79,6 +80,8 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
         InputError: a file cannot be read, a key is not known, or model or data are missing.
     """
     table = dict(saved or {})
+    if "settings" in table:
+        table["settings"] = {k: inf if v == "inf" else v for k, v in table["settings"].items()}
     source: Path | str = "the command line"
     folder = Path()
     if request.config is not None:
@@ -98,7 +101,8 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
     method = {**table.get("method", {}), **request.method}
     seed = table.get("seed", 0) if request.seed is None else request.seed
     drawn = {**table.get("restarts", {}), **request.restarts}
-    restarts = built(source, "restarts", Restarts, {"seed": seed} | drawn) if drawn else None
+    asked = "restarts" in table or bool(request.restarts)
+    restarts = built(source, "restarts", Restarts, {"seed": seed} | drawn) if asked else None
     resume = request.resume or (folder / table["resume"] if "resume" in table else None)
     if restarts is not None and resume is not None:
         what = "asks for restarts as well as for a file to resume from"
@@ -250,8 +254,9 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 
 
 def as_table(config: Config) -> dict[str, Any]:
-    """Return the settings that an evaluation of the fit needs, ready for JSON: the parameters, and
-    of the first case the residual, its settings and those of the loader and the readers."""
+    """Return the settings that an evaluation of the fit needs, ready for JSON, with ``"inf"`` for
+    ∞: the parameters, and of the first case the residual, its settings and those of the loader and
+    the readers."""
     (first, *_) = config.cases
     loading = dict(first.load)
     if "packages" in loading:
@@ -267,7 +272,7 @@ def as_table(config: Config) -> dict[str, Any]:
     return {
         "parameters": parameters,
         "residual": first.residual,
-        "settings": dict(first.settings),
+        "settings": {k: "inf" if v == inf else v for k, v in first.settings.items()},
         "load": loading,
         "read": dict(first.read),
     }

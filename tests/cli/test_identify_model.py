@@ -16,10 +16,12 @@ from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.identify_config import as_table, config_of, paths_of
 from jaxccp.cli.known_names import METHOD, RESIDUALS, RESTARTS
 from jaxccp.identify import (
+    Evaluation,
     Impacts,
     InverseDynamics,
     Method,
     Parameter,
+    Predictor,
     Problem,
     Restarts,
     Simulate,
@@ -84,8 +86,9 @@ def test_fit_by_configuration(folder: Path, fitted):
     before, after = (case[key]["channels"][channel] for key in ("before", "after"))
     assert after["rms"] < 0.3 * before["rms"] and after["unit"] == "m"
     assert "not read: spare" in fitted.stderr and "fitting" in fitted.stderr
-    written = json.loads((folder / "out" / "fit.json").read_text())
-    assert written["problem"]["settings"]["h"] == 0.01
+    text = (folder / "out" / "fit.json").read_text()
+    settings = json.loads(text, parse_constant=pytest.fail)["problem"]["settings"]
+    assert (settings["h"], settings["cutoff"]) == (0.01, "inf")
 
 
 @pytest.mark.slow
@@ -101,6 +104,30 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
     for key in ("overall", "windows", "failed_windows"):
         assert evaluation[key] == pytest.approx(case["after"][key], rel=1e-9)
     np.testing.assert_allclose(evaluation["per_window"], case["after"]["per_window"], rtol=1e-9)
+
+
+def test_evaluation_of_several_cases(folder: Path, monkeypatch):
+    """Each case gets the values of its own parameters; a value of no case is refused."""
+    given = []
+
+    def evaluate(predictor, values):
+        given.append(values)
+        return Evaluation({}, {}, np.zeros((1, 0)), 0.0, 0)
+
+    monkeypatch.setattr(Predictor, "evaluate", evaluate)
+    for name, text in (("cart.xml", CART), ("swing_0.csv", (folder / "swing_0.csv").read_text())):
+        (folder / f"other_{name}").write_text(text.replace("rail", "track"))
+    cases = [f'[[cases]]\nmodel = "{x}cart.xml"\ndata = "{x}swing_0.csv"\n' for x in ("", "other_")]
+    text = "".join(['parameters = ["axes[*].armature"]\nsettings = {segment = 0.1}\n', *cases])
+    (folder / "two.toml").write_text(text)
+    for names, code in ((["rail", "track"], 0), (["rail", "track", "gone"], 2)):
+        chosen = {f'axes["{name}"].armature': {"value": 0.25} for name in names}
+        (folder / "two.json").write_text(json.dumps({"parameters": chosen}))
+        result = run("--config", folder / "two.toml", "--evaluate", folder / "two.json", "--json")
+        assert result.exit_code == code, result.output
+    assert given == [{'axes["rail"].armature': 0.25}, {'axes["track"].armature': 0.25}]
+    words = """has the parameter 'axes["gone"].armature', the cases only axes["rail"].armature,"""
+    assert words in re.sub(r"[\s│]+", " ", result.stderr)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +255,8 @@ def test_configurations_say_what_python_can(tmp_path: Path):
         "seed = 4\n[load]\nfloating = true\npackages = {arm = 'meshes'}\n"
         "[method]\niterations = 7\n[restarts]\ndescents = 2\n"
         '[[cases]]\nmodel = "a.xml"\ndata = ["a.npz", "b.npz"]\n'
-        'read = {columns = {tau = false, q = ["position", "motion"]}}\nsettings = {segment = 0.2}\n'
+        'read = {columns = {tau = false, q = ["position", "motion"]}}\n'
+        "settings = {segment = 0.2, every = inf}\n"
         '[[cases]]\nmodel = "b.xml"\ndata = "c.csv"\nsettings = {segment = 0.3, law = "ccp"}\n'
     )
     config = config_of(ModelRequest(config=path, settings={"h": 0.01}, method={"tolerance": 1e-3}))
@@ -245,7 +273,7 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     assert mirrored == Parameter(
         ("gravity[0]", "-gravity[1]"), initial=0.1, lower=-1, prior=2, per_sequence=True
     )
-    saved = json.loads(json.dumps(as_table(config)))
+    saved = json.loads(json.dumps(as_table(config), allow_nan=False))
     request = ModelRequest(model=Path("a.xml"), data=(Path("d.npz"),))
     again = config_of(request, saved)
     assert again.parameters == config.parameters
@@ -284,6 +312,7 @@ def test_configurations_say_what_python_can(tmp_path: Path):
         ("[restarts]\ndraw = 9", "no 'draw'.*'draws'"),
         ("restarts = 3", "restarts cannot be 3.*a table"),
         ("resume = 'a.json'\n[restarts]\ndraws = 9", "leave one of them out"),
+        ("resume = 'a.json'\n[restarts]", "leave one of them out"),
         ("[method]\niteration = 3", "no 'iteration'.*'iterations'"),
         ("residual = 'invers'", "no 'invers'"),
         ("a = ", "cannot be read"),

@@ -11,9 +11,14 @@ from jaxccp.identify.simulation.toss_simulation import TossPlan, smooth_samples
 from tests.identify.recordings import DT, GRAVITY, flights, toss
 
 
-def plan(recordings: list[Recording], samples: int, every: float | None = None) -> TossPlan:
+def plan(
+    recordings: list[Recording],
+    samples: int,
+    every: float | None = None,
+    least: float | None = None,
+) -> TossPlan:
     cube = Cube.nominal()
-    residual = CubeSettings(("friction",)).residual(DT, samples, every)
+    residual = CubeSettings(("friction",)).residual(DT, samples, every, least)
     return residual.plan(subject_of(cube, recordings), recordings)
 
 
@@ -31,6 +36,12 @@ def test_starts_never_reach_into_the_next_toss():
     np.testing.assert_array_equal(cut.batch.recording, [0, 0, 1])
     np.testing.assert_allclose(cut.start_times, DT * np.array([1, 5, 1]))
     assert np.all(cut.batch.segments.weight > 0)
+
+
+def test_a_start_needs_no_more_than_the_least_time_after_it():
+    """Of none, the last sample between two others is a start, too."""
+    for least, last in ((0.0, 10), (DT, 10), (2 * DT, 9), (None, 8)):
+        assert plan(flights((12,)), 3, DT, least).start_times[-1] == pytest.approx(DT * last)
 
 
 def test_whole_tosses_start_at_the_second_sample_and_end_with_the_recording():

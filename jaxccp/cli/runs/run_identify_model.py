@@ -22,8 +22,8 @@ from jaxccp.cli.progress import Follower, following
 from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, split
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.recording import Recording
-from jaxccp.identify.report.as_json import read_fit
-from jaxccp.io import InputError, load, write_file
+from jaxccp.identify.report.as_json import read_fit, write_json
+from jaxccp.io import InputError, load
 from jaxccp.io.output import finite
 
 FIT_FILE = "fit.json"
@@ -187,8 +187,7 @@ def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> di
     fit.report(folder)
     path = folder / FIT_FILE
     content = json.loads(path.read_text())
-    text = json.dumps({**report, **content, "problem": as_table(config)}, indent=2)
-    write_file(path, lambda file: file.write(text.encode()))
+    write_json(path, {**report, **content, "problem": as_table(config)})
     return {"fit": str(path)}
 
 
@@ -196,19 +195,23 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
     """Compute the errors of prediction of a saved fit on recordings, and report."""
     values, saved = read_fit(path)
     config = config_of(request, saved)
+    cases = [_opened(request, config, place).fitted for place in range(len(config.cases))]
+    with _usage():
+        predictors = [Predictor(case, config.parameters) for case in cases]
+    used = {name for predictor in predictors for name in predictor.selected(values)}
+    for name in values:
+        if name not in used:
+            names = [x for p in predictors for x in p.evaluator.parameters.names]
+            what = f"has the parameter {name!r}, the cases only {', '.join(dict.fromkeys(names))}"
+            raise InputError(path, what, "give --parameters or --config too")
     reports, tables = [], []
-    for place in range(len(config.cases)):
-        case = _opened(request, config, place).fitted
-        with _usage():
-            predictor = Predictor(case, config.parameters)
+    for case, predictor, entry in zip(cases, predictors, config.cases, strict=True):
         _say((), case.recordings)
-        try:
-            evaluation = predictor.evaluate(values)
-        except ValueError as error:
-            raise InputError(path, str(error), "give --parameters or --config too") from None
-        model = str(config.cases[place].model)
+        evaluation = predictor.evaluate(predictor.selected(values))
         recordings = [recording.name for recording in case.recordings]
-        reports.append({"model": model, "recordings": recordings, **evaluation.summary()})
+        reports.append(
+            {"model": str(entry.model), "recordings": recordings, **evaluation.summary()}
+        )
         title = f"Errors of prediction, recordings: {len(recordings)}"
         tables.append(_errors_table(title, evaluation))
     if request.as_json:

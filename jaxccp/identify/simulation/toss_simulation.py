@@ -58,7 +58,8 @@ class TossPlan(SimulationPlan):
         """
         time = recording.time
         smooth = smooth_samples(recording, np.asarray(self.subject.model.gravity))
-        shortest = getattr(self.settings, "least", None) or length
+        least = getattr(self.settings, "least", None)
+        shortest = length if least is None else least
         smooth &= time + shortest < time[-1] + 1e-9
         starts = [FIRST]
         while len(later := np.flatnonzero(smooth & (time >= time[starts[-1]] + every - 1e-9))):
