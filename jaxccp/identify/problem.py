@@ -19,7 +19,7 @@ from jaxccp.identify.estimation.objective import Objective
 from jaxccp.identify.estimation.remarks import remarks, step_remark
 from jaxccp.identify.estimation.restarts import Restarts
 from jaxccp.identify.fit import Fit
-from jaxccp.identify.parameters.joint_parameters import joint, parameter_of
+from jaxccp.identify.parameters.joint_parameters import check_recording_names, joint, parameter_of
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.identify.recordings.recording import Recording
@@ -52,7 +52,8 @@ class Problem:
         Raises:
             ValueError: the arguments are neither a mechanism, recordings and a residual nor cases
                 alone, a path names nothing, the recordings do not go with the model or with the
-                residual, or have fewer values than there are parameters without a prior.
+                residual, have fewer values than there are parameters without a prior, or names that
+                do not tell parameters of single recordings apart.
         """
         if isinstance(mechanism, Sequence):
             if recordings or residual is not None:
@@ -64,18 +65,14 @@ class Problem:
             self.cases = (Case(mechanism, recordings, residual),)
         self.parameters = tuple(map(parameter_of, parameters))
         self.method = method or Method()
+        if any(parameter.per_sequence for parameter in self.parameters):
+            check_recording_names(self.cases)
         self.sets: list[ParameterSet] = []
         self.plans: list[Plan] = []
         for case in self.cases:
             if not case.recordings:
                 raise ValueError("there are no recordings to identify from")
             check_usable(case.mechanism, case.recordings)
-            names = [recording.name for recording in case.recordings]
-            if len(set(names)) < len(names) and any(p.per_sequence for p in self.parameters):
-                raise ValueError(
-                    "parameters of each recording its own (per_sequence) need recordings of "
-                    f"different names, not {', '.join(names)}: name them, recording(time, name, …)"
-                )
             subject = subject_of(case.mechanism, case.recordings)
             parameter_set = ParameterSet(self.parameters, subject)
             subject = with_required_rows(subject, parameter_set)

@@ -146,7 +146,7 @@ def test_an_orientation_between_samples_has_length_one():
 def test_recordings_with_parameters_of_their_own_need_names(arm):
     time = np.linspace(0, 1, 101)
     logs = [recording(time, position={"a": time, "b": time})] * 2
-    with pytest.raises(ValueError, match="different names, not recording, recording"):
+    with pytest.raises(ValueError, match="different names, and several are called 'recording'"):
         Problem(arm, logs, [Parameter("axes[*].damping", per_sequence=True)], Simulate(segment=0.5))
 
 
@@ -297,6 +297,7 @@ def test_parameters_are_found_by_their_paths(arm):
         ('bodies["payload"].mass', "part of the one that it is fixed to"),
         ('activations["a"].time_constant', "has no activations"),
     ):
+        ('bodies["lower"].inertia', 'take bodies."lower".+inertial, or factor=True'),
         with pytest.raises(ValueError, match=words):
             ParameterSet([Parameter(path)], subject)
     assert [leaf.path for leaf in resolve(subject, "axes[*].friction")] == [
@@ -304,6 +305,8 @@ def test_parameters_are_found_by_their_paths(arm):
         'axes["b"].friction',
     ]
     with pytest.raises(ValueError, match="listed twice"):
+    offsets = resolve(subject, 'channels["position["*"]"].offset')
+    assert [leaf.path for leaf in offsets] == [f'channels["position["{x}"]"].offset' for x in NAMES]
         ParameterSet([Parameter("axes[*].damping"), Parameter('axes["a"].damping')], subject)
     assert len(ParameterSet([inertial_of("*")], subject)) == 20
 
@@ -312,7 +315,7 @@ def test_parameters_are_found_by_their_paths(arm):
     ("first", "second", "number"),
     [
         ('bodies["lower"].mass', inertial_of("lower"), 'bodies["lower"].mass'),
-        (inertial_of("*"), 'bodies["lower"].inertia', 'bodies["lower"].inertia'),
+        (inertial_of("*"), Parameter('bodies["lower"].inertia', factor=True), 'bodies["lower"]'),
         ('axes["a"].damping', ('axes["a"].friction', 'axes["a"].damping'), 'axes["a"].damping'),
         ("gravity[2]", Parameter("gravity", factor=True), "gravity"),
         (Parameter("axes[*].damping", shared=True), 'axes["b"].damping', 'axes["b"].damping'),

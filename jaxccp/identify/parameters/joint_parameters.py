@@ -35,6 +35,26 @@ def _lower_bound(path: str) -> float:
     return 0.0 if leaf in POSITIVE.split() else -np.inf
 
 
+def check_recording_names(cases: Sequence[Case]) -> None:
+    """Check that names tell recordings apart; several cases may have the same recording.
+
+    Raises:
+        ValueError: two recordings have the same name.
+    """
+    recordings: dict[str, str | int] = {}
+    for case in cases:
+        names = [recording.name for recording in case.recordings]
+        for recording in case.recordings:
+            source = recording.source or id(recording)
+            same = recordings.setdefault(recording.name, source) == source
+            if not same or names.count(recording.name) > 1:
+                raise ValueError(
+                    "parameters of each recording its own (per_sequence) need recordings of "
+                    f"different names, and several are called {recording.name!r}: name them, "
+                    "recording(time, name, …), or rename their files"
+                )
+
+
 def joint(
     sets: Sequence[ParameterSet], cases: Sequence[Case]
 ) -> tuple[tuple[Scalar, ...], list[list[np.ndarray]]]:

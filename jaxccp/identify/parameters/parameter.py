@@ -108,7 +108,7 @@ class ParameterSet:
 
         Raises:
             ValueError: a path names nothing, two parameters have the same name or set the same
-                number, there are none, or a bound excludes an initial value.
+                number, there are none, an inertia has no factor, or a bound excludes a value.
         """
         scalars: list[Scalar] = []
         groups: list[_Group] = []
@@ -207,16 +207,19 @@ def _groups(
     groups = []
     for leaves in [all_leaves] if together else [[entry] for entry in all_leaves]:
         first, sign = leaves[0]
-        nominal = np.asarray(first.get(subject), float)
-        count = 1 if parameter.factor else nominal.size
-        values = np.ones(1) if parameter.factor else sign * nominal.reshape(-1)
+        if (first.root, first.leaf) == ("bodies", "inertia") and not parameter.factor:
+            raise ValueError(
+                f"{first.path}: its nine numbers alone would make no physical inertia: take "
+                f"{first.path}l, or factor=True"
+            )
+        values = np.ones(1) if parameter.factor else sign * np.ravel(first.get(subject))
         begin = len(scalars)
         for index, value in enumerate(values):
-            name = first.path + (f"[{index}]" if count > 1 else "")
+            name = first.path + (f"[{index}]" if len(values) > 1 else "")
             if len(leaves) > 1:
                 name += f" (and {len(leaves) - 1} alike)"
             scalars.append(_scalar(parameter, name, float(value)))
-        groups.append(_Group(begin, count, tuple(leaves), parameter.factor))
+        groups.append(_Group(begin, len(values), tuple(leaves), parameter.factor))
     return groups
 
 
@@ -231,7 +234,6 @@ def _inertial_groups(
     bodies = [leaf.row for leaf, _ in leaves if leaf.row is not None and topology.free[leaf.row]]
     if not bodies:
         raise ValueError(f"{parameter.path}: all bodies it names are fixed")
-    components = range(10)
     if leaves[0][0].component is not None:
         raise ValueError(f"{parameter.path}: the ten numbers of inertial are identified together")
     parameter = replace(parameter, initial=0.0, scale=parameter.scale or parameter.prior or 0.1)
@@ -239,13 +241,11 @@ def _inertial_groups(
     for place, body in enumerate(bodies):
         begin = len(scalars) if place == 0 or not together else groups[0].start
         if begin == len(scalars):
-            for part in components:
-                name = f'bodies["{topology.bodies[body]}"].inertial.{inertial.LABELS[part]}'
+            for label in inertial.LABELS:
+                name = f'bodies["{topology.bodies[body]}"].inertial.{label}'
                 scalars.append(_scalar(parameter, name, 0.0))
         nominal = inertial.nominal_factor(subject.model, body)
-        own = [
-            leaf for x in ("mass", "inertia") for leaf in resolve(subject, f"bodies[{body}].{x}")
-        ]
+        own = [resolve(subject, f"bodies[{body}].{x}")[0] for x in ("mass", "inertia")]
         groups.append(_Group(begin, 10, tuple((leaf, 1.0) for leaf in own), False, body, nominal))
     return groups
 

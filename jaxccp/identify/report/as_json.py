@@ -27,10 +27,14 @@ def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
         curves: curves of the fit's cases.
     """
     problem, half = fit.problem, fit.uncertainty.half_width()
-    subject = problem.plans[0].subject
     parameters = {}
     for place, (scalar, value) in enumerate(zip(problem.scalars, fit.values, strict=True)):
         wide = float(half[place])
+        subject = next(
+            plan.subject
+            for plan, recordings in zip(problem.plans, problem.index, strict=True)
+            if any(place in row for row in recordings)
+        )
         parameters[scalar.name] = {
             "value": float(value),
             "standard_error": finite(fit.uncertainty.standard_error[place]),
@@ -47,7 +51,7 @@ def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
         "parameters": parameters,
         "correlation": [[finite(entry) for entry in row] for row in correlation(fit)],
         "rms": {
-            _channel(name, entry.case, len(curves)): {"rms": finite(error), "unit": unit}
+            in_case(name, entry.case, len(curves)): {"rms": finite(error), "unit": unit}
             for entry in curves
             for name, (error, unit) in entry.rms.items()
         },
@@ -135,5 +139,12 @@ def read_known(path: Path | str) -> Known:
     return Known(values, inverse / np.outer(deviation, deviation), names)
 
 
-def _channel(name: str, case: int, count: int) -> str:
+def in_case(name: str, case: int, count: int) -> str:
+    """Return a name with the number of its case, if there are several.
+
+    Args:
+        name: name of a channel or a body.
+        case: number of the case.
+        count: number of cases.
+    """
     return name if count == 1 else f"case {case}: {name}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxccp.identify.excitation.result import Excitation
-from jaxccp.identify.report.as_json import correlation
+from jaxccp.identify.report.as_json import correlation, in_case
 from jaxccp.identify.report.curves import CaseCurves
 from jaxccp.identify.report.next_recording import base_section, next_section, profile_section
 from jaxccp.identify.report.pictures import pictures
@@ -152,20 +152,21 @@ def _parameters(content: dict[str, Any]) -> str:
 
 def _bodies(fit: "Fit") -> str:
     """Return a table of the bodies whose inertias the fit has changed, as HTML."""
-    before = fit.problem.plans[0].subject.model
-    after, names = fit.problem.subject(fit.values).model.bodies, before.topology.bodies
-    rows = []
-    for body in np.flatnonzero(before.topology.free):
-        numbers = []
-        for entry in (before.bodies, after):
-            mass, inertia = float(entry.mass[body]), np.asarray(entry.inertia, float)[body]
-            numbers.append((mass, np.linalg.eigvalsh(inertia)))
-        (mass, moments), (mass_after, moments_after) = numbers
-        same = np.isclose(mass, mass_after, rtol=1e-6)
-        if same and np.allclose(moments, moments_after, rtol=1e-6):
-            continue
-        text = [", ".join(f"{entry:.4g}" for entry in part) for part in (moments, moments_after)]
-        rows.append((names[body], f"{mass:.5g}", f"{mass_after:.5g}", *text))
+    rows, plans = [], fit.problem.plans
+    for case, plan in enumerate(plans):
+        before, after = plan.subject.model, fit.problem.subject(fit.values, case).model.bodies
+        for body in np.flatnonzero(before.topology.free):
+            numbers = []
+            for entry in (before.bodies, after):
+                mass, inertia = float(entry.mass[body]), np.asarray(entry.inertia, float)[body]
+                numbers.append((mass, np.linalg.eigvalsh(inertia)))
+            (mass, moments), (mass_after, moments_after) = numbers
+            same = np.isclose(mass, mass_after, rtol=1e-6)
+            if same and np.allclose(moments, moments_after, rtol=1e-6):
+                continue
+            text = [", ".join(f"{x:.4g}" for x in part) for part in (moments, moments_after)]
+            name = in_case(before.topology.bodies[body], case, len(plans))
+            rows.append((name, f"{mass:.5g}", f"{mass_after:.5g}", *text))
     if not rows:
         return ""
     head = ("body", "mass [kg]", "identified", "principal moments [kg m²]", "identified")

@@ -1,0 +1,73 @@
+"""Check what problems and reports of several cases say of each of them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxccp import load
+from jaxccp.identify import Case, InverseDynamics, Parameter, Problem, recording
+from jaxccp.identify.parameters.joint_parameters import check_recording_names
+from jaxccp.identify.report.as_json import fit_as_json
+from jaxccp.identify.report.html_page import _bodies
+
+pytest.importorskip("mujoco")
+
+BODY = """<mujoco><worldbody><body name="{body}"><joint name="{joint}" type="{motion}"/>
+<geom type="box" size=".1 .2 .3" mass="{mass}"/></body></worldbody></mujoco>"""
+TIME = np.linspace(0.0, 1.0, 51)
+
+
+def case(body: str, joint: str, motion: str, mass: float, name: str) -> Case:
+    """Return a case of one body.
+
+    Args:
+        body: name of the body.
+        joint: name of its joint.
+        motion: type of the joint.
+        mass: mass of the body [kg].
+        name: name of the recording.
+    """
+    mechanism = load(BODY.format(body=body, joint=joint, motion=motion, mass=mass))
+    log = recording(TIME, name, position={joint: np.sin(TIME)}, torque={joint: np.cos(TIME)})
+    return Case(mechanism, [log], InverseDynamics())
+
+
+def test_a_report_has_units_and_bodies_of_every_case():
+    """The slide is in the first case, the hinge in the second."""
+    cases = case("slider", "rail", "slide", 1.0, "a"), case("lever", "hinge", "hinge", 2.0, "b")
+    paths = ["axes[*].damping", "axes[*].armature", 'bodies["*er"].mass']
+    problem = Problem(cases, parameters=paths)
+    ones = np.ones(len(problem.names))
+    fit: Any = SimpleNamespace(
+        problem=problem,
+        values=problem.column("initial") + ones,
+        uncertainty=SimpleNamespace(
+            half_width=lambda: ones, standard_error=ones, covariance=np.diag(ones)
+        ),
+        descent=SimpleNamespace(losses=[1.0], evaluations=1, converged=True),
+        identifiability=SimpleNamespace(poorly_determined=()),
+        notes=(),
+    )
+    units = {name: entry["unit"] for name, entry in fit_as_json(fit, ())["parameters"].items()}
+    assert units == {
+        'axes["rail"].damping': "N s/m",
+        'axes["rail"].armature': "kg",
+        'bodies["slider"].mass': "kg",
+        'axes["hinge"].damping': "N m s/rad",
+        'axes["hinge"].armature': "kg m²",
+        'bodies["lever"].mass': "kg",
+    }
+    table = _bodies(fit)
+    for name, mass, identified in (("case 0: slider", 1, 2), ("case 1: lever", 2, 3)):
+        assert f'<td class="name">{name}</td><td>{mass}</td><td>{identified}</td>' in table
+
+
+def test_recordings_of_different_cases_need_names_of_their_own():
+    """One recording may be in two cases, though, and has one value there."""
+    light, heavy = (case("cart", "rail", "slide", mass, "log") for mass in (1.0, 2.0))
+    offset = Parameter('channels["torque*"].offset', per_sequence=True)
+    with pytest.raises(ValueError, match="different names, and several are called 'log'"):
+        Problem([light, heavy], parameters=[offset])
+    check_recording_names([light, light, case("cart", "rail", "slide", 2.0, "other")])
