@@ -30,8 +30,8 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
       and ``damping_power`` make compliant rows (the last three also make damping depend on the
       rate). ``friction``, ``stribeck_friction`` and ``stribeck_velocity`` make rows of dry
       friction. ``lower`` and ``upper`` make rows of limits. Entries are the axes, then the tendons.
-    - ``actuators``: ``stiffness`` and ``damping`` make a motor a servo; ``force_limits`` bound the
-      row of a servo.
+    - ``actuators``: ``stiffness`` and ``damping`` make a motor a servo, and else act explicitly;
+      ``force_limits`` bound the row of a servo.
     - ``shapes``: ``rolling`` and ``pair_friction`` give contacts six rows. ``restitution`` makes
       impacts act at their times. If a restitution is 0 now, this applies to all impacts of the
       model (``impact_times`` "all"), because that is the limit of the motion as restitution tends
@@ -54,7 +54,6 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
     """
     asked = _Asked({path: _checked(model, path, at) for path, at in numbers.items()})
     topology = model.topology
-    linkage = _linkage(model, asked)
     rolling = asked.entries("shapes.rolling")
     pairs, smooth = asked.entries("shapes.pair_friction"), topology.smooth
     rolls = bool(np.isin(rolling, _members(topology.pairs)).any() or len(pairs))
@@ -66,7 +65,7 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
         times = "all"
     topology = replace(
         topology,
-        linkage=linkage,
+        linkage=_linkage(model, asked),
         smooth=smooth,
         rolls=topology.rolls or rolls,
         rebounds=topology.rebounds or bool(len(bounces)),
@@ -142,7 +141,20 @@ def _with_time_constant(model: Model) -> Bool[np.ndarray, " ma"]:
     return np.array([DYNAMICS[kind].has_time_constant for kind in model.activations.dynamics])
 
 
+def _share_no_limit(model: Model) -> Bool[np.ndarray, " nm"]:
+    """Return the mask of the actuators without a limit of the sum of several forces, along their
+    own axis or tendon or one of the axes that it couples."""
+    linkage = model.topology.linkage
+    tendon, axis = linkage.routing.terms.T
+    coupled = len(linkage.axes) + tendon[np.isin(axis, linkage.summed)]
+    return ~np.isin(linkage.actuated, np.union1d(linkage.summed, coupled))
+
+
 _FIXED = Rule(lambda model: model.topology.free, "is of a body that is fixed, or of a frame")
+_MOTOR = Rule(
+    _share_no_limit,
+    "is of a motor with a limit of its sum with others: limit each actuator instead",
+)
 _HARD = Rule(
     lambda model: _touching(model, hard=True, smooth=False),
     "is of a shape that is in no pair of hard surfaces that may touch",
@@ -171,6 +183,7 @@ RULES: dict[str, Rule] = {
         _tendon_lengths,
         "is of a tendon that is not held at a constant length: build it with length=…",
     ),
+    **{f"actuators.{name}": _MOTOR for name in ("stiffness", "damping")},
     "activations.time_constant": Rule(
         _with_time_constant, "is of dynamics without one, such as an integrator"
     ),
@@ -207,10 +220,9 @@ def _linkage(model: Model, asked: _Asked) -> Linkage:
     ball = _ball(linkage)
     rated = asked.of("axes", "damping_polynomial", "power_damping", "damping_power")
     falling = asked.of("axes", "stribeck_friction", "stribeck_velocity")
-    upper = asked.of("axes", "upper")
+    rough, upper = asked.of("axes", "friction"), asked.of("axes", "upper")
     servos = np.union1d(linkage.servos, asked.of("actuators", "stiffness", "damping"))
-    limits = np.asarray(model.actuators.force_limits)
-    bounded = np.any(np.isfinite(limits), axis=1, keepdims=True)[:, 0]
+    bounded = np.logical_or(*np.isfinite(np.asarray(model.actuators.force_limits)).T)
     bounded[linkage.servos[linkage.bounded]] = True
     bounded[asked.of("actuators", "force_limits")] = True
     resisting = asked.of("axes", "stiffness", "damping", "armature")
@@ -221,9 +233,7 @@ def _linkage(model: Model, asked: _Asked) -> Linkage:
         lower=np.union1d(linkage.lower, asked.of("axes", "lower")),
         upper=np.union1d(linkage.upper, upper[~ball[upper]]),
         balls=np.union1d(linkage.balls, upper[ball[upper]]),
-        dry_friction=np.union1d(
-            linkage.dry_friction, np.union1d(asked.of("axes", "friction"), falling)
-        ),
+        dry_friction=np.union1d(linkage.dry_friction, np.union1d(rough, falling)),
         stribeck=linkage.stribeck or bool(len(falling)),
         rate_damping=linkage.rate_damping or bool(len(rated)),
         servos=servos,

@@ -123,6 +123,22 @@ def test_errors(path: str, entries: list | None, message: str) -> None:
         with_structure(built(False), {path: entries})
 
 
+@pytest.mark.parametrize("along", ["rope", "rail"])
+def test_motors_that_share_a_limit_stay_motors(along: str) -> None:
+    """No servo escapes the limit of the sum of two motors on a coupling, along it or its axis."""
+    builder = ModelBuilder()
+    cart = builder.add_body(1.0, (0.1, 0.1, 0.1))
+    builder.add_joint(Compound((Slide((1, 0, 0)),)), 0, cart, name="rail")
+    builder.add_tendon(jaxccp.Coupling({"rail": 1.0}), "rope")
+    for _ in range(2):
+        builder.add_actuator(jaxccp.motor(), "rope")
+    builder.limit_actuators(along, (-1.0, 1.0))
+    model, _ = builder.build()
+    with pytest.raises(ValueError, match="limit of its sum with others"):
+        with_structure(model, {"actuators.damping": [0]})
+    assert with_structure(model, {"actuators.damping": None}).topology == model.topology
+
+
 def test_effective_entries() -> None:
     model = built(False)
     np.testing.assert_array_equal(effective_entries(model, "bodies.mass"), model.topology.free)
