@@ -296,17 +296,17 @@ def test_parameters_are_found_by_their_paths(arm):
         ('bodies["world"].inertial', "fixed"),
         ('bodies["payload"].mass', "part of the one that it is fixed to"),
         ('activations["a"].time_constant', "has no activations"),
-    ):
         ('bodies["lower"].inertia', 'take bodies."lower".+inertial, or factor=True'),
+    ):
         with pytest.raises(ValueError, match=words):
             ParameterSet([Parameter(path)], subject)
     assert [leaf.path for leaf in resolve(subject, "axes[*].friction")] == [
         'axes["a"].friction',
         'axes["b"].friction',
     ]
-    with pytest.raises(ValueError, match="listed twice"):
     offsets = resolve(subject, 'channels["position["*"]"].offset')
     assert [leaf.path for leaf in offsets] == [f'channels["position["{x}"]"].offset' for x in NAMES]
+    with pytest.raises(ValueError, match="listed twice"):
         ParameterSet([Parameter("axes[*].damping"), Parameter('axes["a"].damping')], subject)
     assert len(ParameterSet([inertial_of("*")], subject)) == 20
 
