@@ -130,6 +130,24 @@ def test_redundant_rows_do_not_count_as_unsolved(law: Law) -> None:
     np.testing.assert_allclose(converged, always, atol=1e-9)
 
 
+def test_equality_rows_at_rest_have_their_derivative() -> None:
+    """Nearly parallel equality rows have the derivative −N⁻¹, also where their velocities are below
+    the tolerance and multipliers are 0. The tolerance, which depends on r, has no derivative."""
+    free, matrix = jnp.full(2, jnp.inf), jnp.array([[1.0, 0.99], [0.99, 1.0]])
+    problem = Problem(DenseDelassus(matrix), jnp.zeros(2), Cones(-free, free, jnp.zeros(0)))
+
+    def impulses(r: jax.Array, gradient: PlainGradient) -> jax.Array:
+        stop = Stop(atol=1e-8 + 1e-9 * jnp.max(jnp.abs(r)))
+        return solve(replace(problem, r=r), stop=stop, gradient=gradient).lam
+
+    slopes = jax.jit(
+        lambda r: [jax.vmap(jax.jacrev(impulses), (0, None))(r, g) for g in get_args(PlainGradient)]
+    )(jnp.array([[0.0, 0.0], [1e-9, -1e-9]]))
+    expected = np.broadcast_to(-np.linalg.inv(matrix), (2, 2, 2))
+    for slope in slopes:
+        np.testing.assert_allclose(slope, expected, rtol=1e-5)
+
+
 def test_error_names_step_and_residual() -> None:
     statistics = jax.jit(jax.vmap(lambda p: solved(p, p.r, "ncp", "always")))(batch()).statistics
     residual = float(statistics.residual_ncp[1])

@@ -22,6 +22,10 @@ REFINEMENTS = 4
 REGULAR, REDUNDANT = 0.6, 0.4
 """Powers of the machine epsilon below which the ridge does not fall, without and with redundant
 rows."""
+LARGEST_RIDGE = 1e-3
+"""Largest ridge that an error calls for. Of a direction of strength a, refinement leaves a relative
+error of (ridge / (a + ridge))⁵. Where all multipliers are 0, the relative residual of a solution
+within the tolerance may be 1."""
 LOST = 1e-3
 """Relative residual above which a guarded system counts as unsolved."""
 
@@ -99,13 +103,14 @@ def _ridge(error: Float[Array, ""], redundant: bool) -> Float[Array, ""]:
     """Return the number added to A's diagonal before A is factorised; refinement removes its
     effect.
 
-    It is at least the error of A, which suppresses directions weaker than that error: in a solve
-    that has not converged the rows of redundant contacts may contradict each other. What rounding
-    leaves of such contradictions is divided by the ridge. A smaller ridge amplifies them, but makes
-    weak directions more accurate.
+    It is the error of A, within limits, which suppresses directions weaker than that error: in a
+    solve that has not converged the rows of redundant contacts may contradict each other. What
+    rounding leaves of such contradictions is divided by the ridge. A smaller ridge amplifies them,
+    but makes weak directions more accurate.
     """
     power = REDUNDANT if redundant else REGULAR
-    return jnp.maximum(error, float(jnp.finfo(error.dtype).eps ** power))
+    smallest = float(jnp.finfo(error.dtype).eps ** power)
+    return jnp.maximum(jnp.minimum(error, LARGEST_RIDGE), smallest)
 
 
 def _refine(inverse: Inverse, matvec: Callable[[Array], Array], b: Array) -> Array:
