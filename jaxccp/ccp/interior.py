@@ -71,7 +71,7 @@ class Linearisation:
     to_hi: Float[Array, " s"]
     """hi − λ; 1 where there is no such bound."""
     root: Float[Array, " s"]
-    """R of the scalar rows: (s⁻/(λ − lo) + s⁺/(hi − λ))^-½, bounded by √(FREE ρ)."""
+    """R of the scalar rows: (s⁻/(λ − lo) + s⁺/(hi − λ))^-½, at most √(FREE ρ); 0 where lo = hi."""
     gap: Float[Array, ""]
     """Mean complementarity over cones and bounds [J]."""
 
@@ -107,7 +107,7 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
     has_lo, has_hi, low, high = _bounds(problem)
     offset = speed * rows
     half = jnp.where(has_lo & has_hi, jnp.minimum(offset, 0.5 * high - 0.5 * low), offset)
-    least, most = jnp.where(has_lo, low + half, -jnp.inf), jnp.where(has_hi, high - half, jnp.inf)
+    least, most = jnp.where(has_lo, low + half, cones.lo), jnp.where(has_hi, high - half, cones.hi)
     scalars = jnp.clip(0.0, least, most)
     axis = jnp.asarray([1.0, 0.0, 0.0], rho.dtype)
     contacts = speed * blocks * axis
@@ -123,9 +123,9 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
 
 def _bounds(problem: Problem) -> tuple[Array, Array, Array, Array]:
     """Return which scalar rows have a lower and an upper bound, and these bounds, 0 where there is
-    none."""
+    none. Rows with equal bounds count as without: their multipliers stay."""
     lo, hi = problem.cones.lo, problem.cones.hi
-    has_lo, has_hi = jnp.isfinite(lo), jnp.isfinite(hi)
+    has_lo, has_hi = jnp.isfinite(lo) & (lo < hi), jnp.isfinite(hi) & (lo < hi)
     return has_lo, has_hi, jnp.where(has_lo, lo, 0.0), jnp.where(has_hi, hi, 0.0)
 
 
@@ -139,14 +139,14 @@ def linearise(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array)
         u: N λ + r at the point [m/s], De Saxcé's shift included where the law has one.
     """
     has_lo, has_hi, low, high = _bounds(problem)
-    rows, _ = problem.cones.split(rho)
-    scalars, _ = problem.cones.split(point.lam)
-    tiny = jnp.finfo(rho.dtype).tiny
+    cones, tiny = problem.cones, jnp.finfo(rho.dtype).tiny
+    rows, _ = cones.split(rho)
+    scalars, _ = cones.split(point.lam)
     from_lo = jnp.where(has_lo, jnp.maximum(scalars - low, tiny), 1.0)
     to_hi = jnp.where(has_hi, jnp.maximum(high - scalars, tiny), 1.0)
     weight = point.below / from_lo + point.above / to_hi
-    free = FREE if jnp.finfo(rho.dtype).eps < 1e-10 else SINGLE_FREE
-    root = jax.lax.rsqrt(jnp.maximum(weight, 1.0 / (free * rows)))
+    free = rows * (FREE if jnp.finfo(rho.dtype).eps < 1e-10 else SINGLE_FREE)
+    root = jnp.where(cones.lo < cones.hi, jax.lax.rsqrt(jnp.maximum(weight, 1.0 / free)), 0.0)
     scaling, unscaling = jordan.scaling(point.x, point.slack)
     total = jnp.sum(point.x * point.slack) + from_lo @ point.below + to_hi @ point.above
     degree = jnp.sum(has_lo) + jnp.sum(has_hi) + point.x.shape[0]

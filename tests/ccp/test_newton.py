@@ -98,18 +98,20 @@ def test_finishes_that_come_too_early_cost_a_step_each(shared_data: Path, law: L
 
 
 def test_the_start_is_inside_whatever_the_bounds() -> None:
-    """Rows bounded below, above, on both sides and not at all, far from zero, are solved."""
-    case = random_case(3, scalars=6, contacts=0)
-    lo = np.array([-np.inf, 5.0, -np.inf, 5.0, -5.1, -np.inf])
-    hi = np.array([np.inf, np.inf, -5.0, 5.1, -5.0, 7.0])
+    """Rows bounded below, above, on both sides, by equal bounds and not at all are solved."""
+    case = random_case(3, scalars=8, contacts=0)
+    lo = np.array([-np.inf, 5.0, -np.inf, 5.0, -5.1, -np.inf, 0.0, 5.0])
+    hi = np.array([np.inf, np.inf, -5.0, 5.1, -5.0, 7.0, 0.0, 5.0])
     problem = replace(case, lo=lo, hi=hi).problem()
     solution = solve(problem, Newton(), stop=Stop(atol=1e-10, max_iterations=60))
     assert solution.statistics.status == Status.CONVERGED
+    assert solution.statistics.iterations <= 5
     lam, u = np.asarray(solution.lam), np.asarray(solution.u)
     assert np.all(lam >= lo - 1e-12) and np.all(lam <= hi + 1e-12)
     free = (lam > lo + 1e-9) & (lam < hi - 1e-9)
     assert np.all(np.abs(u[free]) <= 1e-9)
-    assert np.all(u[np.isclose(lam, lo)] >= -1e-9) and np.all(u[np.isclose(lam, hi)] <= 1e-9)
+    assert np.all(u[np.isclose(lam, lo) & (lo < hi)] >= -1e-9)
+    assert np.all(u[np.isclose(lam, hi) & (lo < hi)] <= 1e-9)
 
 
 def masses_apart(masses: np.ndarray, bound: float, seeds: range) -> Problem:
