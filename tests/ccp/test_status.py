@@ -38,11 +38,16 @@ def test_bounds_that_are_no_numbers_are_reported(lo: float, hi: float) -> None:
 @pytest.mark.parametrize("guess", [0.0, 1.2, 9.0])
 @pytest.mark.parametrize(("lo", "hi"), [(1.0, 2.0), (-2.0, -1.0)])
 def test_the_start_is_within_bounds_that_exclude_zero(lo: float, hi: float, guess: float) -> None:
-    """Without iterations the start is returned: the guess projected on the bounds."""
+    """Without iterations the start is returned: the guess projected on the bounds.
+
+    With more of them than 32 bits can count the bound next to 0 is reached.
+    """
     cones = Cones(jnp.array([lo]), jnp.array([hi]), jnp.zeros(0))
     problem = Problem(DenseDelassus(jnp.eye(1)), jnp.zeros(1), cones)
     start = solve(problem, guess=jnp.array([guess]), stop=Stop(max_iterations=0))
     assert start.lam[0] == start.u[0] == jnp.clip(guess, lo, hi)
+    end = solve(problem, guess=jnp.array([guess]), stop=Stop(max_iterations=3_000_000_000))
+    assert abs(end.lam[0] - jnp.clip(0.0, lo, hi)) < 1e-8
 
 
 @pytest.mark.parametrize(
@@ -59,3 +64,11 @@ def test_empty_sets_of_impulses_are_refused(numbers: tuple, message: str) -> Non
     with pytest.raises(ValueError, match=message):
         cones.checked()
     jax.jit(Cones.checked)(cones)  # numbers that are not known are not compared
+
+
+def test_a_matrix_that_is_not_symmetric_is_refused() -> None:
+    """A triangle is refused, rounding is not."""
+    matrix = jnp.array([[2.0, 1.0], [0.0, 2.0]])
+    with pytest.raises(ValueError, match=r"\(0, 1\) and \(1, 0\) are 1\.0 and 0\.0; 0\.5"):
+        DenseDelassus(matrix).checked(matrix.dtype)
+    DenseDelassus(matrix.at[1, 0].set(1.0 + 1e-3)).checked(matrix.dtype)

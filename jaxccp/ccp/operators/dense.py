@@ -8,11 +8,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators.operator import Delassus
+from jaxccp.math import trees
 from jaxccp.math.array_input import Dimension, as_floats
 
 LARGEST = 1500
 """Largest number of rows of a dense matrix that is made for iterations; single products with it may
 cost more."""
+ASYMMETRY = 1e-2
+"""Largest entry of N − Nᵀ that counts as rounding, as a fraction of the largest entry of N. In
+single precision J M⁻¹ Jᵀ of an ill-conditioned M comes near it."""
 
 
 @jax.tree_util.register_dataclass
@@ -29,7 +33,18 @@ class DenseDelassus(Delassus):
 
     def checked(self, dtype: jnp.dtype) -> "DenseDelassus":
         rows = Dimension("rows", self.rows)
-        return DenseDelassus(as_floats("delassus.matrix", self.matrix, [rows, rows], dtype))
+        matrix = as_floats("delassus.matrix", self.matrix, [rows, rows], dtype)
+        if not trees.is_traced(matrix):
+            n = np.asarray(matrix)
+            with np.errstate(invalid="ignore"):  # a solve reports entries that are not finite
+                unequal = np.abs(n - n.T) > ASYMMETRY * np.max(np.abs(n), initial=0.0)
+            if unequal.any():
+                i, j = np.argwhere(unequal)[0]
+                raise ValueError(
+                    f"delassus.matrix must be symmetric, but its entries ({i}, {j}) and ({j}, {i}) "
+                    f"are {n[i, j]} and {n[j, i]}; 0.5 * (n + n.T) of a matrix n is symmetric"
+                )
+        return DenseDelassus(matrix)
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         return self.matrix @ lam

@@ -44,7 +44,8 @@ class Delassus:
             dtype: dtype that the arrays are converted to.
 
         Raises:
-            ValueError: the shapes of its arrays do not fit one another.
+            ValueError: the shapes of its arrays do not fit one another, or its values are known and
+                not symmetric.
         """
         return self
 
