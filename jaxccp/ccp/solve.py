@@ -182,9 +182,7 @@ def _solve(
     best = iterate(solvable, algorithm, start, law, tolerance, limit, history)
     shared = jnp.asarray(True)
     if unique:
-        best, shared = _with_shared_loads(
-            replace(solvable, delassus=stored), best, tolerance, law
-        )
+        best, shared = _with_shared_loads(replace(solvable, delassus=stored), best, tolerance, law)
     feasible = inconsistency(frozen, solvable, law) <= tolerance
     guarded = gradient == "converged"
     impulses = checkpoint_name(best.lam, IMPULSES)

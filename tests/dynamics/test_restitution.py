@@ -1,9 +1,14 @@
 """Test bounces and compliant contacts on a plane against analytic mechanics, both laws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from jaxccp.ccp import Law
+from jaxccp.dynamics import EulerImplicitLinearized
+from jaxccp.model import Material, Sphere
+from jaxccp.scene import ModelBuilder
 from tests.dynamics.playground import (
     BOUNCES,
     BOX,
@@ -53,3 +58,17 @@ def test_static_deflection_is_compliance_times_force(law: Law, body: int, points
     lane, record = LANES["soft"], records(law)["soft"]
     deflection = REST[body] - record.position[-1, body, 2]
     np.testing.assert_allclose(deflection, lane.compliance * MASS * G / points, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("restitution", "after"), [(1.0, (-1, 2, 2)), (0.0, (1, 1, 1))])
+def test_touching_cradle(restitution: float, after: tuple[int, int, int]) -> None:
+    """A ball hits two that touch. Newton's law holds for the pair that meets at speed, and the
+    other contact stays closed, so that both struck balls move as one."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    ball = Material(restitution=restitution)
+    for x in (-0.2, 0.0, 0.2):
+        builder.add_solid(Sphere(0.1), 1.0, ball, position=(x, 0, 0))
+    model, state = builder.build(max_contacts=2)
+    state = replace(state, velocity=state.velocity.at[1, 0].set(1.0))
+    final, _ = EulerImplicitLinearized(H, "ncp", "apgd").step(model, state)
+    np.testing.assert_allclose(3 * final.velocity[1:, 0], after, atol=1e-7)
