@@ -11,7 +11,7 @@ from jaxccp.sensors.reading import Index, Reading
 
 def length(r: Reading, i: Index) -> Float[Array, "n 1"]:
     """Return the distance from a frame, along its z axis, to the nearest surface [m]; -1 without
-    any.
+    any, NaN in a state with NaN.
 
     Surfaces of the frame's own body do not count. Planes and height fields are visible from above
     only, meshes as their convex hulls.
@@ -20,4 +20,4 @@ def length(r: Reading, i: Index) -> Float[Array, "n 1"]:
     direction = quaternion.to_matrix(frame.quaternion[i])[..., 2]
     visible = ~np.stack([r.sensor_scopes[sensor].shapes for sensor in i])
     distance = ray_lengths(r.model, r.state, frame.position[i], direction, visible)
-    return jnp.where(jnp.isfinite(distance), distance, -1.0)[:, None]
+    return jnp.where(jnp.isinf(distance), -1.0, distance)[:, None]

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.collision.kernels.faces import face_normals
 from jaxccp.collision.manifold import Geometry
 from jaxccp.collision.shape_placement import place_shapes, shapes_of_kind
 from jaxccp.math.linear3 import cross
@@ -23,8 +25,9 @@ def ray_lengths(
 ) -> Float[Array, " r"]:
     """Return the distance from each origin along its direction to the nearest visible surface [m].
 
-    It is infinite without any. Surfaces are also hit from inside, planes and height fields from
-    above only. Boxes and meshes have sharp edges; meshes are their convex hulls.
+    It is infinite without any, NaN if the ray or the pose of a visible shape is. Surfaces are also
+    hit from inside, planes and height fields from above only. Boxes and meshes have sharp edges;
+    meshes are their convex hulls.
 
     Args:
         model: the model.
@@ -41,9 +44,10 @@ def ray_lengths(
         rotation = shapes.rotation
         start = jnp.einsum("nji,rnj->rni", rotation, origin[:, None] - shapes.position)
         local_direction = jnp.einsum("nji,rj->rni", rotation, direction)
-        distances = distances.at[:, indices].set(
-            RAY_LENGTHS[str(kind)](start, local_direction, shapes)
-        )
+        length = RAY_LENGTHS[str(kind)](start, local_direction, shapes)
+        # Comparisons with NaN are false, which would read as a miss.
+        lost = jnp.isnan(start + local_direction).any(axis=-1)
+        distances = distances.at[:, indices].set(jnp.where(lost, jnp.nan, length))
     return jnp.min(jnp.where(jnp.asarray(visible), distances, jnp.inf), axis=1, initial=jnp.inf)
 
 
@@ -57,30 +61,22 @@ def nearest_hit(distance: Float[Array, "*b k"], valid: Bool[Array, "*b k"]) -> H
     return jnp.min(jnp.where(valid & (distance >= 0), distance, jnp.inf), axis=-1)
 
 
-def quadratic_roots(
-    square: Hit, half: Hit, constant: Hit
-) -> tuple[Float[Array, "*b 2"], Bool[Array, "*b 2"]]:
-    """Return the roots of a x² + 2 b x + c, a > 0, and whether they are real.
-
-    Args:
-        square: a.
-        half: b.
-        constant: c.
-    """
-    inside = half * half - square * constant
-    real = (inside >= 0) & (square > 0)
-    root = jnp.sqrt(jnp.where(inside > 0, inside, 1.0)) * (inside > 0)
-    bottom = jnp.where(square > 0, square, 1.0)
-    roots = jnp.stack([(-half - root) / bottom, (-half + root) / bottom], axis=-1)
-    return roots, jnp.stack([real, real], axis=-1)
-
-
 def _quadric(o: Array, d: Array, radius: Array) -> tuple[Array, Array]:
     """Return the distances along rays to a sphere about the origin, or a circle for two
-    coordinates, and whether they are real."""
-    return quadratic_roots(
-        jnp.sum(d * d, axis=-1), jnp.sum(o * d, axis=-1), jnp.sum(o * o, axis=-1) - radius * radius
-    )
+    coordinates, and whether they are real.
+
+    They are measured from the foot of the perpendicular, so that a small sphere far away is not
+    lost in the rounding of the square of its distance.
+    """
+    square = jnp.sum(d * d, axis=-1)
+    moves = square > 0
+    square = jnp.where(moves, square, 1.0)
+    middle = -jnp.sum(o * d, axis=-1) / square
+    foot = o + middle[..., None] * d
+    inside = radius * radius - jnp.sum(foot * foot, axis=-1)
+    half = jnp.sqrt(jnp.where(inside > 0, inside / square, 1.0)) * (inside > 0)
+    real = (inside >= 0) & moves
+    return jnp.stack([middle - half, middle + half], axis=-1), jnp.stack([real, real], axis=-1)
 
 
 def _sphere(o: Ray, d: Ray, shapes: Geometry) -> Hit:
@@ -141,10 +137,10 @@ def _box(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 def _convex(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     assert shapes.hull is not None
     points = shapes.hull.vertices * shapes.size[:, None]
-    faces = jnp.take_along_axis(points[:, :, None], shapes.hull.faces[:, :, :3, None], axis=1)
-    first, second, third = faces[:, :, 0], faces[:, :, 1], faces[:, :, 2]
-    normals = cross(second - first, third - first)
-    offsets = jnp.sum(normals * first, axis=-1)
+    # Planes that support the whole hull cannot cut it, not even those of faces so small that the
+    # rounding of their corners turns them.
+    normals = jax.vmap(face_normals)(points, shapes.hull.faces)
+    offsets = jnp.max(jnp.einsum("nfi,nvi->nfv", normals, points), axis=-1)
     return _between(o, jnp.broadcast_to(normals, (len(o), *normals.shape)), offsets, d)
 
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from jaxccp import (
     Box,
@@ -21,6 +22,7 @@ from jaxccp import (
     Sphere,
     attach_sensors,
 )
+from jaxccp.collision.manifold import Geometry
 from jaxccp.model import SHAPES
 from jaxccp.model.shapes import Shape
 from jaxccp.sensors.rays import RAY_LENGTHS, ray_lengths
@@ -78,6 +80,33 @@ def test_rays_meet_shapes_where_mujocos_do(kind: str) -> None:
     np.testing.assert_allclose(actual, np.where(expected >= 0, expected, np.inf), atol=1e-12)
 
 
+def test_rays_meet_a_mesh_with_points_along_its_edges() -> None:
+    """The first three corners of many of its faces lie on a line to within float32."""
+    side = np.linspace(-1, 1, 4)
+    grid = np.stack(np.meshgrid(side, side, side), axis=-1).reshape(-1, 3) * (0.6, 0.3, 0.015)
+    turn, level = Rotation.random(rng=np.random.default_rng(0)), np.array([1.0, 0, 0, 0])
+    mesh = ConvexMesh(turn.apply(grid).astype(np.float32))
+    rng = np.random.default_rng(0)
+    origin = CENTRE + rng.normal(size=(200, 3))
+    direction = CENTRE + turn.apply(rng.uniform(-1.1, 1.1, (200, 3)) * (0.6, 0.3, 0.0)) - origin
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    box = lengths(Box((0.6, 0.3, 0.015)), turn.as_quat(scalar_first=True), origin, direction)
+    actual = lengths(mesh, level, origin, direction)
+    assert np.isfinite(box).sum() > 100
+    np.testing.assert_allclose(actual, box, atol=1e-5)
+
+
+def test_small_spheres_far_away_are_met_in_float32() -> None:
+    origin = jnp.array([[0.005, 0, -50.0], [0.015, 0, -50.0]], jnp.float32)
+    direction = jnp.array([[0, 0, 1.0], [0, 0, 1.0]], jnp.float32)
+    radius = jnp.full(2, 0.01, jnp.float32)
+    point = jnp.zeros((2, 3), jnp.float32)
+    geometry = Geometry(point, jnp.zeros((2, 3, 3), jnp.float32), point, radius)
+    expected = [50 - np.sqrt(0.01**2 - 0.005**2), np.inf]
+    actual = RAY_LENGTHS["sphere"](origin, direction, geometry)
+    np.testing.assert_allclose(actual, expected, atol=1e-5)
+
+
 def test_rays_meet_the_surface_of_a_height_field() -> None:
     """Rays from above end on a height field; those beside it and from below miss."""
     grid = np.linspace(-1.0, 1.0, 5)
@@ -97,7 +126,8 @@ def test_every_shape_can_be_met() -> None:
 
 
 def test_a_range_finder_of_the_builder() -> None:
-    """A range finder sees past its own body, and its derivative is finite where it sees nothing."""
+    """A range finder sees past its own body, and its derivative is finite where it sees nothing;
+    it shows NaN where it sees a shape at NaN."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(0, 0, 2.0), name="box")
@@ -113,6 +143,8 @@ def test_a_range_finder_of_the_builder() -> None:
         values = sensors.values(model, raised)
         return jnp.concatenate([values["down"], values["up"]])
 
-    value, slope = jax.jit(lambda z: jax.jvp(shown, (z,), (jnp.ones_like(z),)))(jnp.asarray(1.0))
+    run = jax.jit(lambda z: jax.jvp(shown, (z,), (jnp.ones_like(z),)))
+    value, slope = run(jnp.asarray(1.0))
     np.testing.assert_allclose(value, [0.8, -1.0], atol=1e-12)
     np.testing.assert_allclose(slope, [-1.0, 0.0], atol=1e-12)
+    np.testing.assert_array_equal(run(jnp.asarray(jnp.nan))[0], [np.nan, np.nan])
