@@ -5,6 +5,7 @@ from dataclasses import fields
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
+import jax
 import numpy as np
 
 Owner = TypeVar("Owner")
@@ -55,7 +56,10 @@ class ByContent:
 
 
 def _narrow(value: Any) -> Any:
-    """Return the value with its arrays of 64 bit integers, also those in tuples, in 32 bits."""
+    """Return the value with its arrays, also those in tuples, as NumPy arrays, and those of 64 bit
+    integers in 32 bits."""
+    if isinstance(value, jax.Array):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype == np.int64:
         return value.astype(np.int32)
     if type(value) is tuple:

@@ -3,14 +3,17 @@
 import gc
 import weakref
 from dataclasses import replace
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.dynamics import EulerImplicitLinearized
 from jaxccp.dynamics.free_bodies.partition import _partitions
-from jaxccp.model import Box, ConvexMesh, Model, Plane, Revolute, State
+from jaxccp.model import Box, ConvexMesh, HeightField, Model, Plane, Revolute, State
 from jaxccp.scene import ModelBuilder
+from jaxccp.sensors import SensorScope
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * 0.1
 
@@ -55,6 +58,18 @@ def test_equal_meshes_share_a_row() -> None:
         builder.add_solid(ConvexMesh(CORNERS.copy()), 1.0)
     model, _ = builder.build()
     assert len(model.shapes.hulls.vertices) == 1
+
+
+def test_shapes_of_arrays_of_any_kind() -> None:
+    """Arrays are copied, so that they may be used again; those of jax are the same as NumPy's."""
+    heights, points = np.zeros((3, 3)), CORNERS.copy()
+    shapes = HeightField(heights, (1.0, 1.0)), ConvexMesh(points)
+    heights[:], points[:] = 1.0, 2 * CORNERS
+    assert shapes[0] == HeightField(jnp.zeros((3, 3)), (1.0, 1.0)) != HeightField(heights, (1, 1))
+    assert shapes[1] == ConvexMesh(jnp.asarray(CORNERS)) != ConvexMesh(points)
+    masks: Any = np.ones(2, bool), jnp.ones(2, bool)
+    sides: Any = (0.1, 0.1, 0.1), [0.1, 0.1, 0.1]
+    assert len({*(SensorScope(m, m, Box(s)) for m, s in zip(masks, sides, strict=True))}) == 1
 
 
 def test_no_table_outlives_its_model() -> None:

@@ -28,6 +28,7 @@ class Box:
                 f"Box: rounding must lie in [0, {min(self.half_extents)}), the smallest half "
                 f"extent, not {self.rounding!r}"
             )
+        object.__setattr__(self, "half_extents", self.size)
 
     @property
     def size(self) -> tuple[float, float, float]:

@@ -55,7 +55,7 @@ class ConvexMesh(ByContent):
         # Imported here, because scipy takes long to import.
         from scipy.spatial import ConvexHull, QhullError
 
-        points = np.asarray(self.points, float)
+        points = np.array(self.points, float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise ValueError(
                 f"ConvexMesh: points must be finite numbers of shape (n, 3), not {points.shape}"
@@ -81,6 +81,7 @@ class ConvexMesh(ByContent):
         renumbered = tuple(np.searchsorted(used, face).astype(np.int32) for face in faces)
         volume, centre, inertia = _mass_properties(points[hull.simplices])
         for name, value in (
+            ("points", points),
             ("vertices", vertices),
             ("faces", renumbered),
             ("volume", volume),

@@ -21,6 +21,7 @@ class Ellipsoid:
             raise ValueError(f"Ellipsoid: semi_axes must be three lengths, not {self.semi_axes!r}")
         for axis, length in zip("xyz", self.semi_axes, strict=True):
             require_positive("Ellipsoid", f"semi-axis along {axis}", length)
+        object.__setattr__(self, "semi_axes", self.size)
 
     @property
     def size(self) -> tuple[float, float, float]:

@@ -27,7 +27,7 @@ class HeightField(ByContent):
     kind: ClassVar[str] = "height_field"
 
     def __post_init__(self) -> None:
-        heights = np.asarray(self.heights, float)
+        heights = np.array(self.heights, float)
         if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
             raise ValueError(
                 "HeightField: heights must be finite numbers in at least 2 rows and 2 columns, "
@@ -41,6 +41,14 @@ class HeightField(ByContent):
         for axis, extent in zip("xy", self.half_extents, strict=True):
             require_positive("HeightField", f"half extent along {axis}", extent)
         require_positive("HeightField", "elevation", self.elevation)
+        x, y, elevation = self.size
+        # Copies: the shape compares by content.
+        for name, value in (
+            ("heights", heights),
+            ("half_extents", (x, y)),
+            ("elevation", elevation),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def size(self) -> tuple[float, float, float]:
