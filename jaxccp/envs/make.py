@@ -42,9 +42,16 @@ def make(name: str, *, auto_reset: bool = True, **settings: Any) -> Env:
     if name not in TASKS:
         raise ValueError(f"environment {unknown(name, TASKS)}")
     names = [setting.name for setting in fields(TASKS[name])]
-    for setting in settings:
+    for setting, value in settings.items():
         if setting not in names:
             raise ValueError(f"setting of {name}: {unknown(setting, names)}")
+        if isinstance(value, list):
+            settings[setting] = value = tuple(value)
+        try:
+            hash(value)
+        except TypeError:
+            what = f"setting of {name}: {setting} must be a number, a string or a tuple"
+            raise ValueError(f"{what} of them, not {value!r}") from None
     env = environment(name, TASKS[name](**settings))
     return AutoReset(EpisodeLimit(env, env.task.episode_steps)) if auto_reset else env
 
@@ -64,7 +71,8 @@ def environment(source: str | Path | Loaded | Any, task: Task) -> Environment:
     """
     loaded = _loaded(source, task.max_contacts)
     model = loaded.model
-    limits = np.empty((len(model.topology.linkage.actuators), 2))
+    # Controls of actuators that were left out have no effect; their range is 0.
+    limits = np.zeros((loaded.layout.places.nu, 2))
     limits[loaded.layout.places.control] = model.actuators.control_limits
     spec = Spec(*limits.T.astype(model.gravity.dtype))
     stepper = EulerImplicitLinearized(task.sim_dt, law=task.law, stop=STOP)

@@ -76,6 +76,7 @@ def test_without_mujoco_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         ({"name": "cartpol"}, "did you mean 'cartpole'"),
         ({"name": "cartpole", "episode_step": 3}, "did you mean 'episode_steps'"),
         ({"name": "cartpole", "ctrl_dt": 0.012}, "must be a multiple of sim_dt"),
+        ({"name": "push_t", "goal": [[0.1], 0, 0.5]}, "push_t: goal must be a number.* or a tuple"),
     ],
 )
 def test_bad_settings_are_refused_by_name(settings: dict, message: str) -> None:

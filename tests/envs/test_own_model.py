@@ -132,6 +132,15 @@ def test_no_action_of_a_motor_without_a_range_has_an_infinite_reward() -> None:
     assert all(jnp.isfinite(leaf).all() for leaf in (after.obs, *after.metrics.values()))
 
 
+def test_controls_of_actuators_that_were_left_out_stay() -> None:
+    """An action has an entry for each control of the file, with no range where it has no effect."""
+    with_muscle = XML.replace("<actuator>", '<actuator><muscle joint="hinge" lengthrange="0 1"/>')
+    env = environment(load(with_muscle, allow_unsupported=True), Spin())
+    np.testing.assert_array_equal((env.action_spec.low, env.action_spec.high), [[0, -2], [0, 2]])
+    state = jax.eval_shape(env.reset, jax.random.key(0))
+    assert jax.eval_shape(env.step, state, jnp.zeros(2)).info["action"].shape == (2,)
+
+
 def test_a_source_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="cartpol: is no file"):
         environment("cartpol", Spin())

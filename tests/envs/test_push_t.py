@@ -65,3 +65,8 @@ def test_starts_are_away_from_the_goal_and_the_pusher_beside_the_t(env: Any) -> 
     assert jnp.abs(pusher).max() < 0.3
     distance = jnp.linalg.norm(pusher - block, axis=1)
     assert distance.min() > np.hypot(0.02, 0.12) + 0.015
+
+
+def test_a_goal_may_be_a_list() -> None:
+    other: Any = make("push_t", goal=[0.1, 0, 0.5], auto_reset=False)
+    assert other.task.goal == (0.1, 0, 0.5)

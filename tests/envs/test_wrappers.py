@@ -102,11 +102,19 @@ def test_two_that_keep_data_under_one_name_are_refused(wrapper: Any) -> None:
 
 @pytest.mark.parametrize(
     ("wrapper", "count"),
-    [(EpisodeLimit, 0), (ActionRepeat, 0), (FrameStack, 0), (ActionDelay, -1), (FrameStack, 2.5)],
+    [
+        (EpisodeLimit, 0),
+        (ActionRepeat, 0),
+        (FrameStack, 0),
+        (ActionDelay, -1),
+        (FrameStack, 2.5),
+        (FrameStack, True),
+    ],
 )
 def test_bad_counts_are_refused(wrapper: Any, count: Any) -> None:
     with pytest.raises(ValueError, match=rf"{wrapper.__name__}: \w+ must be a whole number"):
         wrapper(Counter(), count)
+    assert wrapper(Counter(), np.int64(2)) == wrapper(Counter(), 2)
 
 
 def test_repeated_actions_stop_where_the_episode_does() -> None:

@@ -1,6 +1,7 @@
 """The base class of wrappers."""
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import ClassVar, TypeVar
 
 import jax
@@ -84,7 +85,7 @@ def check_count(wrapper: object, name: str, minimum: int) -> None:
         ValueError: the setting is not an integer, or it is less than ``minimum``.
     """
     value = getattr(wrapper, name)
-    if not isinstance(value, int) or value < minimum:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
         what = f"{type(wrapper).__name__}: {name}"
         raise ValueError(f"{what} must be a whole number of at least {minimum}, not {value!r}")
 
