@@ -61,8 +61,12 @@ def open_model(path: Path, options: FileOptions) -> Opened:
         qpos = arrays.floats("qpos", places.nq)
         qvel = arrays.floats("qvel", places.nv) if "qvel" in arrays else np.zeros(places.nv)
         act = arrays.floats("act", places.na) if "act" in arrays else np.zeros(places.na)
+        captured = captured_poses(arrays, places.mocap_bodies, loaded.state)
+    state = loaded.state
+    if len(places.mocap_bodies):
+        state = loaded.layout.with_mocap(loaded.model, state, *captured)
     move = jax.jit(loaded.layout.state)
-    state = move(loaded.model, loaded.state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
+    state = move(loaded.model, state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
     state = loaded.layout.with_activation(state, jnp.asarray(act, float))
     try:
         state, was_open = close_state_loops(loaded.model, state)
@@ -74,6 +78,30 @@ def open_model(path: Path, options: FileOptions) -> Opened:
         lines = (*loaded.approximated, f"{options.init}: {what}")
         loaded = replace(loaded, approximated=lines)
     return Opened(loaded, state, None)
+
+
+def captured_poses(
+    arrays: Arrays, bodies: np.ndarray, state: State, *samples: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read the positions [m] and orientations of the n bodies of motion capture.
+
+    Args:
+        arrays: the npz file, with ``mocap_pos`` and ``mocap_quat`` (*samples, n, 3 and 4).
+        bodies: indices of the bodies.
+        state: the state whose poses take the place of an array that the file does not have.
+        samples: leading dimensions of the arrays.
+
+    Raises:
+        InputError: an array does not fit the model, or has numbers that are not finite.
+    """
+    poses = (("mocap_pos", state.position), ("mocap_quat", state.quaternion))
+    position, orientation = (
+        arrays.floats(name, *samples, len(bodies), still.shape[1])
+        if name in arrays
+        else np.broadcast_to(still[bodies], (*samples, len(bodies), still.shape[1]))
+        for name, still in poses
+    )
+    return position, orientation
 
 
 def read_controls(ctrl: Path, loaded: Loaded, steps: int) -> Float[Array, "steps nm"]:

@@ -141,9 +141,7 @@ def load_trajectory(path: str | Path) -> Recording:
         if layout != LAYOUT:
             raise arrays.fault("layout", f"is {layout!r}", f"a recorded motion has {LAYOUT!r}")
         bodies = arrays.texts("bodies")
-        time = arrays.floats("time", None)
-        if len(time) < 1 or (np.diff(time) <= 0).any():
-            raise arrays.fault("time", "does not rise from sample to sample", "correct it")
+        time = rising_times(arrays)
         samples, steps, nb = len(time), len(time) - 1, len(bodies)
         lead = arrays.shape("energy")[:-1]
         if len(lead) > 1:
@@ -173,3 +171,15 @@ def load_trajectory(path: str | Path) -> Recording:
             arrays.not_negative("residual_ccp", *lead, steps),
             arrays.not_negative("residual_ncp", *lead, steps),
         )
+
+
+def rising_times(arrays: Arrays) -> np.ndarray:
+    """Read the times of a motion's samples [s], (n,).
+
+    Raises:
+        InputError: there are none, or they do not rise from sample to sample.
+    """
+    time = arrays.floats("time", None)
+    if len(time) < 1 or (np.diff(time) <= 0).any():
+        raise arrays.fault("time", "does not rise from sample to sample", "correct it")
+    return time

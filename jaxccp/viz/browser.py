@@ -88,9 +88,10 @@ def serve(replay: Replay, port: int, follow: str | None = None, host: str = LOOP
     """
     server = viser.ViserServer(host=host, port=port, label="jaxccp")
     stage = _stage(server, replay)
-    last = float(replay.time[-1])
+    first, last = float(replay.time[0]), float(replay.time[-1])
+    span = max(last - first, 1e-6)
     playing = server.gui.add_checkbox("play", True)
-    clock = server.gui.add_slider("time [s]", 0.0, max(last, 1e-6), max(last, 1e-6) / 1000, 0.0)
+    clock = server.gui.add_slider("time [s]", first, first + span, span / 1000, first)
     speed = server.gui.add_dropdown("speed", SPEEDS, initial_value="1")
     movers = [name for name, movable in zip(replay.bodies, replay.movable, strict=True) if movable]
     followed = server.gui.add_dropdown("follow", (NOBODY, *movers), initial_value=follow or NOBODY)
@@ -100,7 +101,7 @@ def serve(replay: Replay, port: int, follow: str | None = None, host: str = LOOP
         instant = time.perf_counter()
         if playing.value:
             later = clock.value + (instant - before) * float(speed.value)
-            clock.value = later if later <= last else 0.0
+            clock.value = later if later <= last else first
         before = instant
         index = int(replay.indices_at(np.array([clock.value]))[0])
         if index != last_index or forces.value != arrows_shown:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Bool, Float, UInt8
 from matplotlib.animation import FFMpegWriter, PillowWriter, writers
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from jaxccp.io import write_file
 from jaxccp.model import Model
 from jaxccp.viz.mesh import polygons, rotation
+from jaxccp.viz.replay import moving_bodies
 from jaxccp.viz.scene import Camera, draw_planes, draw_solids
 from jaxccp.viz.skin import body_colours
 
@@ -63,14 +64,14 @@ class Stage:
             quaternion: orientations of its bodies at all instants.
             follow: index of the body that the camera follows; None: the camera does not move.
         """
-        spot = np.zeros(3) if follow is None else position[..., follow : follow + 1, :]
-        corners = _corners(model, position - spot, quaternion)
+        moving = moving_bodies(model, position, quaternion)
+        if follow is not None:  # to the sides, not up
+            position = position - position[..., follow : follow + 1, :] * [1.0, 1.0, 0.0]
+        corners = _corners(model, moving, position, quaternion)
         centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
         if follow is not None:
             centre[:2] = 0.0
         across = float(np.linalg.norm(corners - centre, axis=1).max())
-        if follow is not None:
-            centre = centre + position[..., follow, :].reshape(-1, 3).mean(axis=0)
         return Stage(model, centre, max(1.05 * across, 1e-3), follow)
 
     @cached_property
@@ -174,15 +175,17 @@ def write_film(
 
 
 def _corners(
-    model: Model, position: Float[np.ndarray, "*n nb 3"], quaternion: Float[np.ndarray, "*n nb 4"]
+    model: Model,
+    moving: Bool[np.ndarray, " nb"],
+    position: Float[np.ndarray, "*n nb 3"],
+    quaternion: Float[np.ndarray, "*n nb 4"],
 ) -> Float[np.ndarray, "k 3"]:
     """Return the corners of boxes around the shapes of moving bodies in all poses [m], and the
     bodies' centres of mass [m]."""
     topology = model.topology
-    movable = np.asarray(topology.movable)
-    corners = [position[..., movable, :].reshape(-1, 3)]
+    corners = [position[..., moving, :].reshape(-1, 3)]
     for i, body in enumerate(topology.shape_body):
-        in_body = polygons(model, i) if movable[body] else None
+        in_body = polygons(model, i) if moving[body] else None
         if in_body is None:
             continue
         low, high = in_body.min(axis=(0, 1)), in_body.max(axis=(0, 1))

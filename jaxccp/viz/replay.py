@@ -51,7 +51,7 @@ class Replay:
     bodies: tuple[str, ...]
     """Names of the bodies."""
     movable: Bool[np.ndarray, " nb"]
-    """Whether each body can move."""
+    """Whether each body can move, or does in the motion, as of motion capture."""
     solids: tuple[Solid, ...]
     """Shapes of the bodies, except planes."""
     grounds: tuple[Ground, ...]
@@ -119,7 +119,7 @@ def replay(
     weight = mass * float(np.linalg.norm(np.asarray(model.gravity)))
     return Replay(
         topology.bodies,
-        np.asarray(topology.movable),
+        moving_bodies(model, position, quaternion),
         tuple(_solids(model)),
         tuple(_grounds(model)),
         tuple(body_colours(model)),
@@ -131,6 +131,20 @@ def replay(
         force,
         weight or mass or largest or 1.0,
     )
+
+
+def moving_bodies(
+    model: Model, position: Float[np.ndarray, "*n nb 3"], quaternion: Float[np.ndarray, "*n nb 4"]
+) -> Bool[np.ndarray, " nb"]:
+    """Return the mask of the bodies that can move, or do in a motion, as those of motion capture.
+
+    Args:
+        model: the model.
+        position: centres of mass of its bodies at all instants [m].
+        quaternion: orientations of its bodies at all instants.
+    """
+    poses = np.concatenate([position, quaternion], axis=-1).reshape(-1, position.shape[-2], 7)
+    return np.asarray(model.topology.movable) | (np.ptp(poses, axis=0) > 0).any(axis=-1)
 
 
 def _delayed(of_steps: np.ndarray) -> np.ndarray:

@@ -132,6 +132,7 @@ def test_room_is_made_for_all_contacts(tmp_path: Path) -> None:
         ({"qpos": [0.0]}, "--init", "qpos"),
         ({"qvel": [0.0, 0.0]}, "--init", "missing qpos"),
         ({"qpos": [0.0, np.nan]}, "--init", "NaN"),
+        ({"qpos": [0.0, 0.0], "mocap_pos": [[0.0, 0.0, 1.0]]}, "--init", "mocap_pos"),
         ({"ctrl": np.zeros((3, 1))}, "--ctrl", f"3 rows, not one for each of the {STEPS} steps"),
         ({"ctrl": np.zeros((STEPS, 2))}, "--ctrl", "ctrl"),
     ],
@@ -174,3 +175,9 @@ def test_bodies_of_motion_capture_are_seen_where_they_were(tmp_path: Path) -> No
     motion = run_view._recorded(path, opened.loaded.model, opened.state, opened, 0)
     hand = opened.loaded.model.topology.body("hand")
     np.testing.assert_allclose(motion.position[:, hand], [[1.0, 1.0, 0.5]] * len(motion.time))
+    # … and a motion starts from there.
+    position, orientation = [[0.0, 2.0, 0.5]], [[0.0, 3.0, 0.0, 4.0]]
+    np.savez(tmp_path / "init.npz", qpos=[0.3], mocap_pos=position, mocap_quat=orientation)
+    start = open_model(tmp_path / "hand.xml", FileOptions(init=tmp_path / "init.npz")).state
+    np.testing.assert_allclose(start.position[hand], [0.0, 2.0, 0.5])
+    np.testing.assert_allclose(start.quaternion[hand], [0.0, 0.6, 0.0, 0.8])

@@ -18,7 +18,8 @@ viser = pytest.importorskip("viser")
 mujoco = pytest.importorskip("mujoco")
 
 ARM = """<mujoco><worldbody><body name="arm"><joint axis="0 1 0"/>
-  <geom type="capsule" size="0.05" fromto="0 0 0 0 0 -0.5"/></body></worldbody></mujoco>"""
+  <geom type="capsule" size="0.05" fromto="0 0 0 0 0 -0.5"/></body>
+  <body name="hand" mocap="true" pos="1 0 0"><geom size="0.1"/></body></worldbody></mujoco>"""
 
 
 def view(*words: object) -> Result:
@@ -73,16 +74,22 @@ def test_a_motion_of_unknown_source(tmp_path: Path) -> None:
 def test_a_motion_of_a_model_file(tmp_path: Path) -> None:
     model, motion = tmp_path / "arm.xml", tmp_path / "arm.npz"
     model.write_text(ARM)
-    time = np.arange(5.0) / 30
-    np.savez(motion, time=time, qpos=np.sin(time)[:, None], source=np.array(str(model)))
+    time = 100 + np.arange(5.0) / 30
+    swing = {"qpos": np.sin(time)[:, None], "mocap_pos": np.tile(time, (3, 1, 1)).T}
+    np.savez(motion, time=time, **swing, source=np.array(str(model)))
     film = tmp_path / "new" / "arm.gif"
-    result = view(motion, "--html", tmp_path / "arm.html", "--film", film, "--follow", "arm")
+    result = view(motion, "--html", tmp_path / "arm.html", "--film", film, "--follow", "hand")
     assert result.exit_code == 0, result.output
     assert film.exists() and (tmp_path / "arm.html").exists()
+    assert result.stdout.count(": 0.133 s, ") == 2
     refused = view(motion, "--follow", "leg")
     assert refused.exit_code == 2 and "no body 'leg'" in refused.stderr
     refused = view(motion, "--copy", 1)
     assert refused.exit_code == 2 and "has 1 copy: --copy is at most 0" in refused.stderr
+    for wrong in (np.tile(time, 2), time[:0]):
+        np.savez(motion, time=wrong, qpos=np.zeros((len(wrong), 1)), source=np.array(str(model)))
+        refused = view(motion)
+        assert refused.exit_code == 2 and "time: does not rise" in refused.stderr
 
 
 def test_it_listens_for_this_computer_unless_told(

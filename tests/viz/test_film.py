@@ -39,12 +39,26 @@ def test_the_camera_shows_a_ball_as_large_as_it_is() -> None:
     assert PALETTE[0] == "#d1603d"
 
 
+def assert_in_frame(stage: Stage, positions: np.ndarray, quaternions: np.ndarray) -> None:
+    """Check that the whole ball is seen at all instants.
+
+    Args:
+        stage: the view.
+        positions: centres of mass of the bodies [m].
+        quaternions: orientations of the bodies.
+    """
+    for p, q in zip(positions, quaternions, strict=True):
+        pixels = coloured(stage.frame(p, q))
+        assert len(pixels) > 20 and pixels.min() > 0
+        assert pixels[:, 0].max() < 359 and pixels[:, 1].max() < 479
+
+
 def test_the_camera_goes_along() -> None:
-    """The camera follows a body to the sides, not up; without one to follow, all of a motion is in
-    the frame."""
+    """The camera follows a body to the sides, not up; all of a motion is in the frame, with a body
+    to follow or without."""
     model, state = ball(0.0, 0.0, 0.0)
     positions = np.zeros((3, 2, 3))
-    positions[1, 1], positions[2, 1] = (5.0, 3.0, 0.0), (5.0, 3.0, 0.2)
+    positions[1, 1], positions[2, 1] = (5.0, 3.0, 0.0), (5.0, 3.0, 3.0)
     quaternions = np.tile(state.quaternion, (3, 1, 1))
     stage = Stage.around(model, positions, quaternions, follow=1)
     places = [
@@ -53,11 +67,21 @@ def test_the_camera_goes_along() -> None:
     ]
     np.testing.assert_allclose(places[0], places[1], atol=1)
     assert places[2][0] < places[1][0] - 20 and abs(places[2][1] - places[1][1]) < 1
-    still = Stage.around(model, positions, quaternions)
-    for p, q in zip(positions, quaternions, strict=True):
-        pixels = coloured(still.frame(p, q))
-        assert len(pixels) > 20 and pixels.min() > 0
-        assert pixels[:, 0].max() < 359 and pixels[:, 1].max() < 479
+    assert_in_frame(stage, positions, quaternions)
+    assert_in_frame(Stage.around(model, positions, quaternions), positions, quaternions)
+
+
+def test_a_body_of_motion_capture_is_in_the_frame() -> None:
+    """A fixed body that moves in a motion counts, one that stays does not."""
+    builder = ModelBuilder()
+    for name in ("hand", "wall"):
+        builder.add_shape(builder.add_fixed(name=name), Sphere(RADIUS))
+    model, state = jax.device_get(builder.build())
+    positions = np.tile(state.position, (2, 1, 1))
+    positions[:, 2] = 9.0
+    positions[1, 1] = 1.0, 2.0, 3.0
+    stage = Stage.around(model, positions, np.tile(state.quaternion, (2, 1, 1)))
+    np.testing.assert_allclose(stage.centre, [0.5, 1.0, 1.5])
 
 
 QUARTER = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)

@@ -6,7 +6,10 @@ import socket
 import threading
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from jaxccp.scene import ModelBuilder
 
 pytest.importorskip("viser")
 
+from jaxccp.viz import browser
 from jaxccp.viz.browser import html, serve
 from jaxccp.viz.replay import Replay, replay
 
@@ -102,6 +106,38 @@ def test_a_server_hands_out_the_viewer() -> None:
     # All of 127.0.0.0/8 is this computer: a server of all its addresses answers there too.
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.2", PORT), timeout=5)
+
+
+class Clock:
+    """A slider that ends the program when it is set back."""
+
+    def __init__(self, _: str, low: float, high: float, step: float, value: float) -> None:
+        self.range, self.step, self.values = (low, high), step, [value]
+
+    @property
+    def value(self) -> float:
+        return self.values[-1]
+
+    @value.setter
+    def value(self, value: float) -> None:
+        self.values.append(value)
+        if value <= self.values[-2]:
+            raise KeyboardInterrupt
+
+
+def test_the_clock_runs_over_the_times_of_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The viewer's clock begins at the first instant, and begins anew after the last one."""
+    made, server = [], MagicMock()
+    server.gui.add_slider = lambda *how: made.append(Clock(*how)) or made[0]
+    server.gui.add_checkbox = lambda _, value: SimpleNamespace(value=value)
+    server.gui.add_dropdown = lambda *_, initial_value: SimpleNamespace(value=initial_value)
+    monkeypatch.setattr(browser.viser, "ViserServer", lambda **_: server)
+    with pytest.raises(KeyboardInterrupt):
+        serve(replace(rising(), time=100.0 + 0.1 * TIMES), PORT)
+    (clock,) = made
+    np.testing.assert_allclose((*clock.range, clock.step), (100.0, 100.1, 1e-4), rtol=1e-9)
+    assert clock.values[0] == clock.values[-1] == 100.0
+    assert len(clock.values) > 2 and max(clock.values) <= 100.1
 
 
 @pytest.mark.slow

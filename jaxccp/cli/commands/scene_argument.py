@@ -179,8 +179,8 @@ InitOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.npz",
-        help="Initial qpos and qvel of a model file, as in MuJoCo; by default qpos0 at rest, "
-        "and without qvel at rest.",
+        help="Initial qpos and, if not 0, qvel and act of a model file, as in MuJoCo; mocap_pos "
+        "and mocap_quat, if not those of the file. By default qpos0 at rest.",
     ),
 ]
 UnsupportedOption = Annotated[

@@ -3,6 +3,7 @@
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +15,18 @@ from rich.progress import track
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions, is_model
 from jaxccp.cli.known_names import SCENES as KNOWN
-from jaxccp.cli.model_file import Opened, open_model
+from jaxccp.cli.model_file import Opened, captured_poses, open_model
 from jaxccp.cli.options import refuse
 from jaxccp.dynamics import ContactData, EulerImplicitLinearized, rollout
 from jaxccp.io import load_trajectory, write_file
 from jaxccp.io.arrays import Arrays
+from jaxccp.io.trajectory import rising_times
 from jaxccp.model import Model, State
 from jaxccp.names import index
 from jaxccp.scenes.library import SCENES
+
+if TYPE_CHECKING:
+    from jaxccp.viz.replay import Replay
 
 RATE = 60.0
 """Number of instants per second that are kept of a simulation [1/s]."""
@@ -96,50 +101,54 @@ def view_command(
     with bad_input_exits():
         whose = _whose(Path(target), source) if motion else target
         model, state, opened = _opened(whose, seed, options)
-        if follow is not None:
-            _check_followed(model, follow)
         if motion:
-            path = _recorded(Path(target), model, state, opened, copy)
+            shown = _replayed(_recorded(Path(target), model, state, opened, copy), target)
+            _check_followed(shown.bodies, shown.movable, follow)
         else:
-            path = _simulated(model, state, dt, duration, opened)
+            _check_followed(model.topology.bodies, model.topology.movable, follow)
+            shown = _replayed(_simulated(model, state, dt, duration, opened), target)
         if film is not None:
-            _film(path, target, film, speed, follow)
+            _film(model, shown, film, speed, follow)
         if film is None or page is not None:
-            _show(path, target, page, (host, port), speed, follow)
+            _show(shown, page, (host, port), speed, follow)
 
 
-def _check_followed(model: Model, name: str) -> None:
-    """Exit with code 2 if the model has no body of this name, or it does not move."""
-    topology = model.topology
+def _check_followed(bodies: tuple[str, ...], movable: np.ndarray, name: str | None) -> None:
+    """Exit with code 2 if none of the bodies has this name, or it does not move."""
+    if name is None:
+        return
     try:
-        body = index("the model", "body", topology.bodies, name)
+        body = index("the model", "body", bodies, name)
     except ValueError as error:
         refuse(str(error))
-    if not topology.movable[body]:
+    if not movable[body]:
         refuse(f"body {name!r} does not move: --follow takes one that does")
 
 
+def _replayed(motion: Motion, name: str) -> "Replay":
+    from jaxccp.viz.replay import replay
+
+    try:
+        return replay(
+            motion.model, motion.time, motion.position, motion.quaternion, motion.contacts
+        )
+    except ValueError as error:
+        refuse(f"{name}: {error}")
+
+
 def _show(
-    motion: Motion,
-    name: str,
+    shown: "Replay",
     page: Path | None,
     address: tuple[str, int],
     speed: float,
     follow: str | None,
 ) -> None:
     from jaxccp.viz.browser import html, serve
-    from jaxccp.viz.replay import replay
 
-    try:
-        shown = replay(
-            motion.model, motion.time, motion.position, motion.quaternion, motion.contacts
-        )
-    except ValueError as error:
-        refuse(f"{name}: {error}")
     if page is not None:
         text = html(shown, speed).encode()
         write_file(page, lambda file: file.write(text))
-        typer.echo(f"{page}: {motion.time[-1]:.3g} s, {len(text) / 1e6:.1f} MB")
+        typer.echo(f"{page}: {shown.time[-1] - shown.time[0]:.3g} s, {len(text) / 1e6:.1f} MB")
         return
     try:
         host, port = address
@@ -148,23 +157,18 @@ def _show(
         typer.echo("")
 
 
-def _film(motion: Motion, name: str, file: Path, speed: float, follow: str | None) -> None:
+def _film(model: Model, shown: "Replay", file: Path, speed: float, follow: str | None) -> None:
     from jaxccp.viz.film import Stage, write_film
-    from jaxccp.viz.replay import replay
 
-    model = motion.model
-    try:
-        shown = replay(model, motion.time, motion.position, motion.quaternion)
-    except ValueError as error:
-        refuse(f"{name}: {error}")
     whom = None if follow is None else model.topology.body(follow)
     stage = Stage.around(model, shown.position, shown.quaternion, whom)
-    count = max(1, round((shown.time[-1] - shown.time[0]) / speed * FRAMES))
+    span = shown.time[-1] - shown.time[0]
+    count = max(1, round(span / speed * FRAMES))
     kept = shown.indices_at(shown.time[0] + np.arange(count) * speed / FRAMES)
     poses = zip(shown.position[kept], shown.quaternion[kept], strict=True)
     drawing = track(poses, "drawing", count, console=Console(stderr=True), transient=True)
     write_film(file, stage, drawing, FRAMES)
-    typer.echo(f"{file}: {shown.time[-1]:.3g} s, {count} frames")
+    typer.echo(f"{file}: {span:.3g} s, {count} frames")
 
 
 def _opened(source: str, seed: int, options: FileOptions) -> tuple[Model, State, Opened | None]:
@@ -212,10 +216,10 @@ def _recorded(path: Path, model: Model, state: State, opened: Opened | None, cop
         loaded = opened.loaded
         with Arrays(path) as arrays:
             arrays.require("time", "qpos")
-            time = arrays.floats("time", None)
+            time = rising_times(arrays)
             qpos = arrays.floats("qpos", len(time), loaded.layout.places.nq)
             moved = loaded.layout.places.mocap_bodies
-            captured = _captured(arrays, moved, state, len(time))
+            captured = captured_poses(arrays, moved, state, len(time))
         rest = jnp.zeros(loaded.layout.places.nv)
 
         @jax.jit
@@ -234,21 +238,6 @@ def _recorded(path: Path, model: Model, state: State, opened: Opened | None, cop
     if position.ndim == 4:
         position, quaternion = position[copy], quaternion[copy]
     return Motion(model, recording.time, position, quaternion, None)
-
-
-def _captured(
-    arrays: Arrays, bodies: np.ndarray, state: State, count: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions and orientations of the bodies of motion capture at ``count`` samples:
-    those of the file, or of ``state`` if it has none."""
-    poses = (("mocap_pos", state.position), ("mocap_quat", state.quaternion))
-    position, orientation = (
-        arrays.floats(name, count, len(bodies), still.shape[1])
-        if name in arrays
-        else np.repeat(np.asarray(still)[None, bodies], count, axis=0)
-        for name, still in poses
-    )
-    return position, orientation
 
 
 def _check_copy(path: Path, copy: int, count: int) -> None:
