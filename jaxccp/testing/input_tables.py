@@ -22,6 +22,8 @@ class Table:
     """Kinds of shapes whose numbers count; all when empty."""
     together: bool = False
     """Whether numbers that are equal change together."""
+    of: str = ""
+    """Name of a number without which this one has no effect."""
 
     def find(self, setup: Setup) -> Numbers:
         """Find the numbers of a model."""
@@ -30,6 +32,8 @@ class Table:
         numbers = getattr(getattr(setup.model, self.part), self.number, None)
         values = np.asarray([] if numbers is None else numbers, float)
         selected = np.isfinite(values) & (values != 0)
+        if self.of:
+            selected &= np.asarray(getattr(getattr(setup.model, self.part), self.of)) != 0
         if self.shapes:
             among = np.isin(topology.shapes, self.shapes)
             selected &= among.reshape(-1, *[1] * (values.ndim - 1))

@@ -185,6 +185,7 @@ def test_table_and_no_picture_without_matplotlib(
         ("cube-toss --batch 0", "--batch"),
         ("cube-toss --solver simplex", "apgd"),
         ("cube-toss --solver dantzig", "dantzig takes friction pyramid, not cone"),
+        ("cube-toss --stepper rk4", "cube-toss: rk4 is for smooth motion"),
         ("cube-toss --law coulomb", "ccp"),
         ("cube-toss --precision 16", "32"),
         ("cube-toss --smooth-contact both", "'implicit'"),

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from experiments.gradients.scenes import SCENES, H
 from jaxccp import (
+    Actuator,
     EulerImplicitLinearized,
     Material,
     Model,
@@ -63,6 +64,7 @@ def test_a_ball_that_bounces() -> None:
     assert {"impact", "separation"} <= report.modes.keys()
     verdicts = {entry.name: entry.verdicts for entry in report.inputs}
     assert verdicts["restitution"] == verdicts["friction"] == {"agrees": 1, "no effect": 1}
+    assert verdicts["impact_friction"] == {"agrees": 1}
 
 
 def test_a_ball_that_slides() -> None:
@@ -124,13 +126,26 @@ def test_a_kink_is_told_from_an_error() -> None:
 def test_runge_kutta_has_no_contacts() -> None:
     """Steps of a stepper that takes no contacts are free, and its derivatives are checked."""
     builder = ModelBuilder()
-    bob = builder.add_body(2.0, (0.1, 0.1, 0.1), position=(0, 0, -0.5), name="bob")
-    builder.add_joint(Revolute((0, 1, 0)), 0, bob, name="pivot")
-    report = check_gradients(
-        *builder.build(), RungeKutta4(H), steps=3, inputs=("pose", "velocity", "mass")
-    )
-    assert report.passed and report.count("agrees") >= 2, report.summary()
+    moving = {"velocity": (-1, 0, 0), "angular_velocity": (0, 2, 0)}
+    bob = builder.add_body(2.0, (0.1, 0.1, 0.1), position=(0, 0, -0.5), name="bob", **moving)
+    pivot = Revolute((0, 1, 0), power_damping=0.3, damping_power=1.5)
+    builder.add_joint(pivot, 0, bob, name="pivot")
+    builder.add_actuator(Actuator(1.0, offset=0.7), "pivot")
+    inputs = ("pose", "velocity", "mass", "damping_power", "actuator_offset")
+    report = check_gradients(*builder.build(), RungeKutta4(H), steps=3, inputs=inputs)
+    assert report.passed and report.count("agrees") == 5, report.summary()
     assert (report.modes, report.shapes) == ({"free": 3}, ())
+
+
+def test_numbers_of_what_is_not_there_are_no_inputs() -> None:
+    builder = ModelBuilder()
+    for name, excess in (("dry", 0.2), ("smooth", 0.0)):
+        body = builder.add_body(2.0, (0.1, 0.1, 0.1))
+        builder.add_joint(Revolute((0, 1, 0), stribeck_friction=excess), 0, body, name=name)
+    setup = Setup.of(*builder.build())
+    assert inputs_of(setup, ("stribeck_velocity",)).labels == (("dry",),)
+    with pytest.raises(ValueError, match="has no damping_power"):
+        inputs_of(setup, ("damping_power",))
 
 
 def test_unknown_inputs_are_refused() -> None:
@@ -145,11 +160,18 @@ def test_inputs_that_the_model_lacks_are_refused(inputs: tuple[str, ...]) -> Non
         check_gradients(*ball(), STEPPER, steps=1, inputs=inputs)
 
 
-def test_the_command_names_an_input_that_the_model_lacks() -> None:
-    usage = "check-gradients cube-toss --steps 1 --inputs pose,gear --cache off"
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ("--inputs pose,gear", "inputs: the model has no gear"),
+        ("--stepper rk4", "rk4 is for smooth"),
+    ],
+)
+def test_the_command_refuses_what_does_not_fit_the_model(options: str, named: str) -> None:
+    usage = f"check-gradients cube-toss --steps 1 {options} --cache off"
     done = CliRunner().invoke(app, usage.split())
     assert done.exit_code == 2, done.output
-    assert "cube-toss: inputs: the model has no gear" in done.stderr
+    assert f"cube-toss: {named}" in done.stderr
 
 
 def test_inputs_change_what_they_say() -> None:

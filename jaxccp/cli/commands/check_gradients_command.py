@@ -64,8 +64,8 @@ def check_gradients(
         typer.Option(
             metavar="NAME,…",
             callback=_inputs,
-            help=f"What to differentiate in, of {', '.join(INPUTS)}; all that the model has if "
-            "not given.",
+            help=f"What to differentiate in, of {', '.join(INPUTS)}; all of these that the model "
+            "has if not given.",
         ),
     ] = None,
     dt: StepOption = None,
@@ -85,11 +85,11 @@ def check_gradients(
 ) -> None:
     """Compare the derivatives of a motion with central differences of it.
 
-    Differentiates the state after --steps steps, as the program would for you, in all that it
-    depends on, and takes central differences of motions in double precision over a sweep of step
-    lengths. Relative errors are by the largest derivative of any outcome. A derivative agrees if
-    that is at most 1e-6, in single precision 0.01. At a kink, where slopes to the left and to the
-    right differ, there is none; where the differences are too uncertain it is unresolved.
+    Differentiates the state after --steps steps, as the program would for you, in --inputs, and
+    takes central differences of motions in double precision over a sweep of step lengths. Relative
+    errors are by the largest derivative of any outcome. A derivative agrees if that is at most
+    1e-6, in single precision 0.01. At a kink, where slopes to the left and to the right differ,
+    there is none; where the differences are too uncertain it is unresolved.
 
     The last line has the worst relative error overall and of each input, the modes that the motion
     met, and how many entries were wrong, at kinks, unresolved and not finite; --json prints it as

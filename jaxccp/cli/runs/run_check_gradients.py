@@ -67,9 +67,9 @@ def check_gradients_command(
             model, state = SCENES[scene](jax.random.key(seed))
             dt = dt or SCENE_STEP
         method = STEPPERS[stepper](dt, law, solver)
-        if model.topology.max_contacts is None:
-            model = fit_capacity(model, state, method, steps, controls=controls)
         try:
+            if model.topology.max_contacts is None:
+                model = fit_capacity(model, state, method, steps, controls=controls)
             report = check(
                 model, state, method, steps, controls, inputs=inputs, precision=precision
             )

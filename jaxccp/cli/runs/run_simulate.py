@@ -97,7 +97,10 @@ def simulate_command(
             if trajectory.resolve() in given:
                 refuse(f"{trajectory} would be overwritten, but is given: name another --out")
         method = _method(model, stepper, smooth_contact, h, law, solver)
-        run, model = _run(scene, model, state, method, steps, controls)
+        try:
+            run, model = _run(scene, model, state, method, steps, controls)
+        except ValueError as error:
+            refuse(f"{scene}: {error}")
         settings = {"scene": scene, "stepper": stepper}
         settings |= {"solver": name_of(method.algorithm(model)), "law": law}
         if model.topology.smooth is not None:
