@@ -122,7 +122,8 @@ def _facts(problem: Problem, solution: Solution, law: Law) -> tuple[Array, ...]:
     to_lift = jnp.abs(normal + mu * tangent) / slant
     pressing = normal > 0
     margin = jnp.where(pressing & (mu * normal >= tangent), to_slip, jnp.minimum(to_slip, to_lift))
-    margin = jnp.where(normal + mu * tangent <= 0, to_lift, margin)
+    # Without friction there is no sticking, and slip changes no mode.
+    margin = jnp.where((mu == 0) | (normal + mu * tangent <= 0), to_lift, margin)
     scale, _ = cones.split(rho)
     bounds = jnp.minimum(jnp.abs(scalars - cones.lo / scale), jnp.abs(scalars - cones.hi / scale))
     if not len(z):

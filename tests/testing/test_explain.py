@@ -22,15 +22,20 @@ H, G, MU = 2e-3, 9.81, 0.3
 
 
 @cache
-def explained(speed: float) -> GradientExplanation:
-    """Return the explanation for a box of half sides 0.1, 0.15, 0.05 m that slides on the ground at
-    a speed [m/s]."""
+def explained(speed: float, friction: float = MU) -> GradientExplanation:
+    """Return the explanation for a box of half sides 0.1, 0.15, 0.05 m that slides on the
+    ground.
+
+    Args:
+        speed: speed of the box [m/s].
+        friction: coefficient of friction.
+    """
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     builder.add_solid(
         Box((0.1, 0.15, 0.05)),
         2.0,
-        Material(friction=MU),
+        Material(friction=friction),
         position=(0, 0, 0.05),
         velocity=(speed, 0, 0),
         name="box",
@@ -67,6 +72,13 @@ def test_a_box_that_slides() -> None:
     left = 0.01 - MU * G * H
     # λ − ρ ũ, with De Saxcé's shift in ũ, is ρ ‖u_t‖ √(1 + μ²) away from the cone.
     np.testing.assert_allclose(margin[0], left * np.sqrt(1 + MU**2), rtol=1e-6)
+
+
+def test_without_friction_only_lift_is_another_mode() -> None:
+    """Contacts of a box at rest are as far from another mode as its weight presses them: in sum
+    λ / ρ, ρ = 3 / trace N being m / 4 at each corner of a solid box."""
+    margin = np.asarray(explained(0.0, 0.0).contact_margin)
+    np.testing.assert_allclose(margin.sum(axis=1), 4 * G * H, rtol=1e-6)
 
 
 def test_lines() -> None:
