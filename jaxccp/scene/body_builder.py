@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jaxccp.model.family import Family
-from jaxccp.model.material import Material
-from jaxccp.model.shapes import SHAPES, ConvexMesh, HeightField, Plane, Shape
-from jaxccp.names import fresh, index
-from jaxccp.scene.check import (
+from jaxccp.model.check import (
     finite_vector,
     inertia_matrix,
     instance,
     positive,
     unit_quaternion,
 )
+from jaxccp.model.family import Family
+from jaxccp.model.material import Material
+from jaxccp.model.shapes import SHAPES, ConvexMesh, HeightField, Plane, Shape
+from jaxccp.names import fresh, index
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tables.body_tables import BodySpec

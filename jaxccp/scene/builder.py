@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.model.actuators.activation import Activations
+from jaxccp.model.check import finite_vector, instance, nonnegative
 from jaxccp.model.material import Combination
 from jaxccp.model.model import ContactSettings, Model
 from jaxccp.model.sites import Sites
 from jaxccp.model.smooth import SmoothLaws
 from jaxccp.model.state import State
 from jaxccp.model.topology import ImpactTimes, Topology
-from jaxccp.scene.check import finite_vector, instance, nonnegative
 from jaxccp.scene.flexible_builder import FlexibleBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.joint_builder import JointBuilder

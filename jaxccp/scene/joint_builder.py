@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxccp.model.actuators.activation import Range
 from jaxccp.model.actuators.actuator import Actuator
+from jaxccp.model.check import finite_vector, instance, unit_quaternion
 from jaxccp.model.joints import JOINTS, Joint
 from jaxccp.model.joints.joint import check, freedoms
 from jaxccp.model.ranges import check_range
@@ -14,7 +15,6 @@ from jaxccp.model.sites import Site
 from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.names import fresh, index
 from jaxccp.scene.actuator_limits import ActuatorSpec
-from jaxccp.scene.check import finite_vector, instance, unit_quaternion
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, relative_frame
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tables.joint_tables import JointSpec, axis_motions, axis_names

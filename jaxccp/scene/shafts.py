@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxccp.model.check import instance, positive
 from jaxccp.model.joints import Revolute
 from jaxccp.scene.builder import ModelBuilder
-from jaxccp.scene.check import instance, positive
 from jaxccp.scene.frames import ORIGIN
 
 

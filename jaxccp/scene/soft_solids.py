@@ -6,8 +6,8 @@ import numpy as np
 
 from jaxccp.flexible.solids import SoftSolid, soft_solid
 from jaxccp.flexible.solids.mesh import boundary, checked_mesh
+from jaxccp.model.check import finite_vector, positive, unit_quaternion
 from jaxccp.model.shapes import Sphere
-from jaxccp.scene.check import finite_vector, positive, unit_quaternion
 from jaxccp.scene.frames import to_matrix
 
 SMALL = 0.01

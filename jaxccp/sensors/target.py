@@ -7,12 +7,12 @@ from numbers import Integral
 
 import numpy as np
 
+from jaxccp.model.check import finite_vector, unit_quaternion
 from jaxccp.model.model import Model
 from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site
 from jaxccp.model.topology import WORLD
 from jaxccp.names import index, unknown
-from jaxccp.scene.check import finite_vector, unit_quaternion
 from jaxccp.sensors.contact_pairs import CHOICES, FIELDS
 from jaxccp.sensors.registry import KINDS
 from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
