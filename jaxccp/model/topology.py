@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -75,6 +76,13 @@ class Topology(ByContent):
     block_diagonal_mass: bool = False
     """Whether the mass matrix has a block of its own for every rigid body; all joints are rows
     then."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        room = self.max_contacts
+        whole = isinstance(room, Integral) and not isinstance(room, bool)
+        if room is not None and not (whole and room >= 1):
+            raise ValueError(f"max_contacts must be a whole number and at least 1, not {room!r}")
 
     @property
     def movable(self) -> np.ndarray:

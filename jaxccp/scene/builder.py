@@ -7,6 +7,7 @@ from typing import get_args
 import jax.numpy as jnp
 import numpy as np
 
+from jaxccp.collision.broad import choose_broad_phase
 from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.check import finite_vector, instance, nonnegative
 from jaxccp.model.material import Combination
@@ -65,6 +66,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
     def __post_init__(self) -> None:
         if self.impact_times not in get_args(ImpactTimes):
             raise ValueError(f'impact_times must be "bounces" or "all", not {self.impact_times!r}')
+        choose_broad_phase(self.broad_phase, 0, 0)  # raises for a name that does not exist
         rules = 'Combination(friction="max")'
         instance("combination", self.combination, (Combination,), f"a Combination, such as {rules}")
         laws = 'SmoothLaws(normal="hooke")'
@@ -106,12 +108,6 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
         """
         if len(self._bodies) == 1:
             raise ValueError("the model has no body besides the world; add one with add_body")
-        if max_contacts is not None and not (
-            isinstance(max_contacts, int | np.integer) and max_contacts >= 1
-        ):
-            raise ValueError(
-                f"max_contacts must be a whole number and at least 1, not {max_contacts!r}"
-            )
         family = np.array([body.family for body in self._bodies])
         free = np.array([body.free for body in self._bodies])
         movable = free | (family >= 0)
@@ -137,7 +133,10 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             pair_groups(*pairs, hard, movable, self.broad_phase),
             self.combination,
             any(surface.spinning or surface.rolling for surface in surfaces)
-            or any(spinning or rolling for _, spinning, rolling in self._pair_friction.values()),
+            or any(
+                (spinning or rolling) and hard(*pair)
+                for pair, (_, spinning, rolling) in self._pair_friction.items()
+            ),
             any(surface.restitution > 0 for surface in surfaces) or self.impact_times == "all",
             self.impact_times,
             max_contacts,

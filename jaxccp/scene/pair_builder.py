@@ -25,9 +25,19 @@ class PairBuilder:
     )
 
     def exclude(self, body_a: int | str, body_b: int | str) -> None:
-        """Exclude two bodies, given by index or name, from collision with each other."""
+        """Exclude two bodies, given by index or name, from collision with each other.
+
+        Args:
+            body_a: first body.
+            body_b: second body.
+
+        Raises:
+            ValueError: a body does not exist, or both are the same.
+        """
         names = self._body_names
         pair = frozenset(index("exclude", "body", names, body) for body in (body_a, body_b))
+        if len(pair) == 1:
+            raise ValueError(f"exclude: {body_a!r} is one body, which never meets itself; name two")
         self._excluded.add(pair)
 
     def collide_only(self, pairs: Iterable[tuple[int | str, int | str]]) -> None:
@@ -39,16 +49,7 @@ class PairBuilder:
             ValueError: a shape does not exist, or two shapes can never collide: they are on one
                 body or family, or neither moves.
         """
-        chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
-        for pair in chosen:
-            places = (min(pair), max(pair))
-            if not self._movable_pair(*places):
-                names = " and ".join(repr(self._shapes[place].name) for place in places)
-                raise ValueError(
-                    f"collide_only: the shapes {names} cannot collide, since they are on one body "
-                    "or family, or neither moves; leave the pair out"
-                )
-        self._collision_pairs = chosen
+        self._collision_pairs = {self._shape_pair("collide_only", *pair) for pair in pairs}
 
     def set_pair_friction(
         self,
@@ -67,18 +68,30 @@ class PairBuilder:
             friction: Coulomb coefficient.
             spinning: coefficient of spinning friction [m].
             rolling: coefficient of rolling friction [m].
+
+        Raises:
+            ValueError: a shape does not exist, two shapes can never collide, or a coefficient is
+                unphysical.
         """
         Material(friction, spinning=spinning, rolling=rolling)  # raises for unphysical numbers
-        pair = self._shape_pair("set_pair_friction", (shape_a, shape_b))
+        pair = self._shape_pair("set_pair_friction", shape_a, shape_b)
         self._pair_friction[pair] = (friction, spinning, rolling)
 
     @property
     def _body_names(self) -> list[str]:
         return [body.name for body in self._bodies]
 
-    def _shape_pair(self, what: str, pair: Iterable[int | str]) -> frozenset[int]:
+    def _shape_pair(self, what: str, a: int | str, b: int | str) -> frozenset[int]:
+        """Return the indices of two shapes, or raise ``ValueError`` if they do not exist or can
+        never collide."""
         names = [spec.name for spec in self._shapes]
-        return frozenset(index(what, "shape", names, shape) for shape in pair)
+        i, j = (index(what, "shape", names, shape) for shape in (a, b))
+        if not self._movable_pair(i, j):
+            raise ValueError(
+                f"{what}: the shapes {names[i]!r} and {names[j]!r} cannot collide, since they are "
+                "on one body or family, or neither moves; leave the pair out"
+            )
+        return frozenset((i, j))
 
     def _may_touch(self, i: int, j: int) -> bool:
         a, b = self._shapes[i], self._shapes[j]

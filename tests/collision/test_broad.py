@@ -254,7 +254,7 @@ def test_method_follows_the_number_of_pairs() -> None:
     assert set(BROAD) == {"all-pairs", "overlaps", "cells"}
     message = "broad_phase must be auto, all-pairs, overlaps or cells, not 'sap'"
     with pytest.raises(ValueError, match=message):
-        methods(4, broad_phase="sap")
+        ModelBuilder(broad_phase="sap")
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -94,6 +95,7 @@ def test_a_program_may_have_the_model_and_the_state_as_constants() -> None:
     np.testing.assert_allclose(many().position, [expected.position] * 2, atol=1e-9)
 
 
-def test_no_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1, not 0"):
-        with_capacity(pile(0.0)[0], 0)
+@pytest.mark.parametrize("room", [0, 2.5, True])
+def test_no_room_is_refused(room: Any) -> None:
+    with pytest.raises(ValueError, match=f"at least 1, not {room}"):
+        with_capacity(pile(0.0)[0], room)

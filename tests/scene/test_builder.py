@@ -198,7 +198,11 @@ def test_filters_decide_which_shapes_may_touch() -> None:
     builder.add_shape(b, BALL, group=2, mask=1)  # 4
     builder.add_shape(c, BALL, group=4, mask=~2)  # 5
     builder.exclude(a, wall)
+    with pytest.raises(ValueError, match="exclude: 2 is one body"):
+        builder.exclude(a, a)
+    builder.set_pair_friction(1, 2, 0.5, 0.1, 0.1)  # of an excluded pair
     model, _ = builder.build()
+    assert not model.topology.rolls
     pairs = {
         frozenset((int(i), int(j)))
         for group in model.topology.pairs
@@ -222,6 +226,8 @@ def test_pairs_that_can_never_touch_are_refused(pair: tuple[str, str]) -> None:
         builder.add_shape(node, BALL, name=name)
     with pytest.raises(ValueError, match=f"shapes '{pair[0]}' and '{pair[1]}' cannot collide"):
         builder.collide_only([("floor", "knob"), pair])
+    with pytest.raises(ValueError, match=f"set_pair_friction: .* '{pair[0]}' and '{pair[1]}'"):
+        builder.set_pair_friction(*pair, 0.5, 0.0, 0.0)
     builder.collide_only([("floor", "knob"), ("wall", "ball"), ("knob", "bead")])
 
 

@@ -121,7 +121,7 @@ def test_a_mass_is_one_number(mass: Any) -> None:
         ModelBuilder().add_body(mass, (1, 1, 1), name="ball")
 
 
-@pytest.mark.parametrize("capacity", [4.5, 4.0, "4"])
+@pytest.mark.parametrize("capacity", [4.5, 4.0, True, "4"])
 def test_capacity_is_a_whole_number(capacity: Any) -> None:
     with pytest.raises(ValueError, match=f"max_contacts must be a whole .*, not {capacity!r}"):
         arm().build(max_contacts=capacity)

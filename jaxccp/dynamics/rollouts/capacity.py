@@ -46,10 +46,8 @@ def with_capacity(model: Model, contacts: int | None) -> Model:
         contacts: capacity of each of the two; None: room for every candidate.
 
     Raises:
-        ValueError: the capacity is less than 1.
+        ValueError: ``contacts`` is no whole number ≥ 1.
     """
-    if contacts is not None and contacts < 1:
-        raise ValueError(f"room for contacts must be at least 1, not {contacts}")
     return _with_contacts(model, contacts, contacts)
 
 

@@ -84,7 +84,8 @@ def smooth_topology(
         _check_restitution(specs, pairs, laws, combination)
     shapes = {shape for group in pairs for shape in (*group.first, *group.second)}
     rolls = any(specs[i].material.spinning or specs[i].material.rolling for i in shapes) or any(
-        spinning or rolling for _, spinning, rolling in pair_friction.values()
+        (spinning or rolling) and may_touch(*pair)
+        for pair, (_, spinning, rolling) in pair_friction.items()
     )
     return SmoothTopology(pairs, laws.normal, laws.tangential, laws.adhesion, rolls, max_contacts)
 
