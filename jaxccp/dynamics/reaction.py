@@ -18,6 +18,7 @@ def row_reactions(
     model: Model,
     state: State,
     rows: Rows,
+    owner: np.ndarray,
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nj 6"]:
@@ -30,29 +31,7 @@ def row_reactions(
     Args:
         model: the model.
         state: poses of the bodies.
-        rows: the scalar rows of the model, on the bodies.
-        lam: impulses of the rows [N s, N m s].
-        h: length of the step [s].
-    """
-    owner = row_order(model.topology.linkage).owner
-    return wrenches_through_rows(model, state, rows, owner, lam, h)
-
-
-def wrenches_through_rows(
-    model: Model,
-    state: State,
-    rows: Rows,
-    owner: np.ndarray,
-    lam: Float[Array, " s"],
-    h: Float[Array, ""] | float,
-) -> Float[Array, "nj 6"]:
-    """Return the force [N] and torque [N m] that rows transmit through each joint to its second
-    body, as :func:`row_reactions` defines them.
-
-    Args:
-        model: the model.
-        state: poses of the bodies.
-        rows: rows on the bodies.
+        rows: scalar rows on the bodies.
         owner: the joint of each row.
         lam: impulses of the rows [N s, N m s].
         h: length of the step [s].

@@ -17,7 +17,7 @@ from jaxccp.dynamics.statics import forces
 from jaxccp.dynamics.trees.loop_constraints import loop_errors_at
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
-from jaxccp.model.kinematics.configuration import integrate_configuration
+from jaxccp.model.kinematics.configuration import count_velocities, integrate_configuration
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order, rows_on
@@ -180,5 +180,4 @@ def _errors_and_potential(
 
 
 def _zero_displacement(model: Model, state: State) -> Float[Array, " nv"]:
-    count = model.topology.dofs.count + sum(len(family_state.v) for family_state in state.families)
-    return jnp.zeros(count, state.position.dtype)
+    return jnp.zeros(count_velocities(model.topology, state.families), state.position.dtype)

@@ -263,7 +263,8 @@ class StepSystem:
         if self.shared is None:
             if self._joints is None:
                 return jnp.zeros((0, 6), wrench.dtype)
-            return row_reactions(model, state, self._joints.rows, outcome.scalars, self.h)
+            owner = row_order(model.topology.linkage).owner
+            return row_reactions(model, state, self._joints.rows, owner, outcome.scalars, self.h)
         motion, scalars = self.shared.motion, outcome.scalars
         rows = motion.loop_and_tendon_rows
         change = self.mass.apply(outcome.twist) + motion.half_step_bias - motion.momentum

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.reaction import wrenches_through_rows
+from jaxccp.dynamics.reaction import row_reactions
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics.joint_motion import joint_frames
@@ -45,4 +45,4 @@ def tree_reactions(
     order = row_order(linkage)
     rows = order.loop_and_tendon_rows
     owner, force = order.owner[rows], scalars[rows]
-    return total + wrenches_through_rows(model, state, loop_and_tendon_rows, owner, force, 1.0)
+    return total + row_reactions(model, state, loop_and_tendon_rows, owner, force, 1.0)

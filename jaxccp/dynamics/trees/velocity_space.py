@@ -1,6 +1,7 @@
 """Generalised velocities: those of the trees, of each family, and of free bodies."""
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import jax
 import jax.numpy as jnp
@@ -135,10 +136,8 @@ class VelocitySpace:
 
     def twists(self, v: Float[Array, " nv"]) -> Float[Array, "nb 6"]:
         """Return the twists J v of the bodies (linear, angular; world)."""
-        return sum_parts(
-            part.twists(velocities)
-            for part, velocities in zip(self._maps, self.split(v), strict=True)
-        )
+        parts = zip(self._maps, self.split(v), strict=True)
+        return reduce(jnp.add, (part.twists(velocities) for part, velocities in parts))
 
     def pull(self, wrench: Float[Array, "nb 6"]) -> Float[Array, " nv"]:
         """Return Jᵀ f of forces and torques on the bodies, or of momenta."""
@@ -199,11 +198,3 @@ class VelocitySpace:
 def concatenated(parts: list[Array]) -> Array:
     """Concatenate parts along the last axis."""
     return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)
-
-
-def sum_parts(parts) -> Array:
-    """Return the sum of several arrays."""
-    first, *rest = parts
-    for part in rest:
-        first = first + part
-    return first
