@@ -43,9 +43,9 @@ class State:
     time: Float[Array, ""]
     """Time [s]."""
     joint_positions: Float[Array, " na"]
-    """Coordinate of each axis at the last step [m, rad]; the angle of a hinge includes whole
-    revolutions. In maximal coordinates the poses determine the coordinates, and this is only the
-    initial guess of their computation."""
+    """Coordinate of each axis [m, rad]; the angle of a hinge includes whole revolutions. Those of
+    joints that close loops, and in maximal coordinates of all, follow from the poses: a step starts
+    their computation here."""
     rotors: Rotors
     """Rates of the rotors along axes and tendons."""
     families: tuple[FamilyState, ...] = ()

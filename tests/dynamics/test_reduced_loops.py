@@ -166,6 +166,13 @@ def test_loops_and_tendons_stay_closed() -> None:
     assert 0 < np.abs(miss).max() < 0.5 * (H * spin) ** 2
 
 
+def test_coordinates_after_a_step_are_those_of_its_poses() -> None:
+    for coordinates in ("reduced", "maximal"):
+        final, _ = run(coordinates)
+        expected = joint_motion(scene()[0], final).coordinate
+        np.testing.assert_allclose(final.joint_positions, expected, atol=1e-12)
+
+
 def test_what_floats_keeps_its_momentum() -> None:
     model, start = scene()
     final, _ = run("reduced")

@@ -347,8 +347,8 @@ def test_contact_is_of_second_order(name: str) -> None:
 
 @jax.jit
 def four_bar(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
-    """Return the angle of the first bar, the worst status, and the worst error of any joint and of
-    its rate.
+    """Return the angle of the first bar, the worst status, and the worst error of any joint, of its
+    rate and of its coordinates in the state.
 
     Args:
         h: length of the steps [s]
@@ -363,10 +363,11 @@ def four_bar(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
         carry, report = stepper.advance(model, carried[0], h=h)
         motion = joint_motion(model, carry.state)
         rate = jnp.einsum("rbi,rbi->r", motion.bilateral, carry.state.twist[pairs])
-        errors = jnp.stack([jnp.max(jnp.abs(motion.error)), jnp.max(jnp.abs(rate))])
+        stale = motion.coordinate - carry.state.joint_positions
+        errors = jnp.stack([jnp.max(jnp.abs(part)) for part in (motion.error, rate, stale)])
         return carry, jnp.maximum(carried[1], report.solver.status), jnp.maximum(carried[2], errors)
 
-    start = (stepper.init(model, state), jnp.int32(0), jnp.zeros(2))
+    start = (stepper.init(model, state), jnp.int32(0), jnp.zeros(3))
     carry, status, worst = lax.fori_loop(0, steps, step, start)
     return carry.state.joint_positions[0], status, worst
 
@@ -389,8 +390,8 @@ def test_loops_are_closed_in_position_and_velocity() -> None:
     linkage()
     angles, scheme = [], SCHEMES["trapezoidal"].coefficients
     for steps in (200, 400, 800):
-        angle, status, (open_, rate) = jax.device_get(four_bar(0.8 / steps, steps, scheme))
-        assert status == 0 and open_ < 1e-9 and rate < 1e-11
+        angle, status, (open_, rate, stale) = jax.device_get(four_bar(0.8 / steps, steps, scheme))
+        assert status == 0 and open_ < 1e-9 and rate < 1e-11 and stale < 1e-12
         angles.append(angle)
     coarse, fine = np.abs(np.diff(angles))
     assert abs(angles[-1]) > 3 and coarse > 3.5 * fine

@@ -14,7 +14,10 @@ from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.dynamics.statics import constraints, forces, newton_step
 from jaxccp.math import trees
 from jaxccp.math.implicit_root import attach
-from jaxccp.model.kinematics.configuration import integrate_configuration
+from jaxccp.model.kinematics.configuration import (
+    integrate_configuration,
+    with_loop_coordinates,
+)
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -96,7 +99,7 @@ def equilibrium(
     """Find an equilibrium of a model, starting from ``state``.
 
     The model may have trees, families, closed loops, tendons with springs or of given length, and
-    joints on frames of families. Contacts and limits of joints do not act. Balls with
+    joints on frames of families. Contacts, limits and dry friction do not act. Balls with
     ``stiffnesses`` that differ have the energy ½ Σ k_i φ_i², so that the model rests where
     simulations do only where each φ is along an eigenvector of the stiffness, as in plane bending;
     elsewhere the torques of the two differ by the square of φ (:class:`jaxccp.Ball`).
@@ -161,6 +164,7 @@ def _search(
 
     final = lax.while_loop(unfinished, lambda search_: _iterate(fixed, search_, limit), search)
     rest, _ = attach(_slope, _corrected(fixed, fixed, final.state, final.constraints), model)
+    rest = with_loop_coordinates(model, rest)
     return Equilibrium(rest, final.status, final.step, final.iterations)
 
 

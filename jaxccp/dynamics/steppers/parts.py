@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -27,6 +28,7 @@ from jaxccp.dynamics.step_report import StepReport, step_report
 from jaxccp.dynamics.stepper import StepLength, checked_carried, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
 from jaxccp.model.actuators.activation import later
+from jaxccp.model.kinematics.configuration import with_loop_coordinates
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -34,6 +36,7 @@ from jaxccp.model.state import Rotors, State
 _Tree = TypeVar("_Tree")
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AssembledStep:
     """The problem of one step, and the data that it was assembled from."""
@@ -171,6 +174,7 @@ def pack_carry(step: AssembledStep, outcome: Outcome, after: State) -> ImpulseCa
         outcome: velocities and impulses of the step.
         after: state after the step.
     """
+    after = with_loop_coordinates(step.model, after)
     count = cache_size(step.model.topology)
     impulses = remember(step.warm_start, outcome.contacts, outcome.scalars, count)
     return ImpulseCarry(after, impulses, None if step.smooth is None else step.smooth.memory)

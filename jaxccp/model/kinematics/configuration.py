@@ -9,6 +9,7 @@ joints; those of families; and the six of every body outside the dense mass matr
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -18,12 +19,13 @@ from jaxccp.math.jitted import jitted
 from jaxccp.math.rows import put_rows, take_rows
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.kinematics.forward_kinematics import place_bodies
-from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
+from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import FamilyState, State
 from jaxccp.model.topology import Topology
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class VelocityParts:
     """Generalised velocities, or displacements along them, by what they move."""
@@ -106,8 +108,8 @@ def integrate_configuration(
 
     Centres of mass of roots move straight, and roots turn by the exponential of a rotation vector
     in world axes. Joint coordinates grow, those of balls by a rotation vector in the joint's axes.
-    Families advance. Forward kinematics places all other bodies. If the mass matrix is block
-    diagonal, there are no such bodies, and joint coordinates stay as they were.
+    Families advance. Forward kinematics places all other bodies. Coordinates of joints that are no
+    degrees of freedom stay as they were (:func:`with_loop_coordinates`).
 
     Args:
         model: a model with nv generalised velocities.
@@ -170,6 +172,21 @@ def with_joint_coordinates(model: Model, state: State) -> State:
         state: the state, with the poses of its bodies.
     """
     return replace(state, joint_positions=joint_motion(model, state).coordinate)
+
+
+def with_loop_coordinates(model: Model, state: State) -> State:
+    """Return the state with the coordinates of joints that are no degrees of freedom computed from
+    the poses: those of joints that close loops, and in maximal coordinates all.
+
+    Args:
+        model: the model.
+        state: the state; the coordinates of all other joints agree with its poses.
+    """
+    if model.topology.block_diagonal_mass and model.topology.linkage.joints:
+        return with_joint_coordinates(model, state)
+    if len(model.topology.linkage.loops):
+        return replace(state, joint_positions=tree_motion(model, state).coordinate)
+    return state
 
 
 def add_joint_coordinates(

@@ -16,6 +16,7 @@ from jaxccp.model.kinematics.configuration import (
     VelocityParts,
     join_velocities,
     root_and_free_bodies,
+    with_loop_coordinates,
 )
 from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics.joint_motion import joint_motion
@@ -90,10 +91,7 @@ class Coordinates:
         rotation = quaternion.multiply(quaternion.conjugate(self.ball_reference), rotation)
         coordinate = coordinate.at[address_range(axis, 3)].set(quaternion.log(rotation))
         posed = forward_kinematics(model, with_free_bodies, coordinate, self._rates(state, qvel))
-        if not len(model.topology.linkage.loops):
-            return posed
-        # Joints that close loops have coordinates too.
-        return replace(posed, joint_positions=joint_motion(model, posed).coordinate)
+        return with_loop_coordinates(model, posed)
 
     def coordinates(
         self, model: Model, state: State
