@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.smooth_motion import second_order_model, smooth_motion
-from jaxccp.math import safe
+from jaxccp.math import safe, trees
 from jaxccp.math.array_input import Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
@@ -88,8 +89,11 @@ def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
         Accelerations of the centres of mass [m/s²] and angular accelerations [rad/s²], world axes.
 
     Raises:
-        ValueError: the two states have different numbers of bodies.
+        ValueError: the two states have different numbers of bodies, or no time passes between
+            them. Within ``jit`` the latter is not seen, and the acceleration is 0.
     """
     as_floats("after.velocity", after.velocity, before.velocity.shape)
     passed = (after.time - before.time)[..., None, None]
+    if not trees.is_traced(passed) and not np.all(passed > 0):
+        raise ValueError("mean_acceleration: after must be later than before")
     return safe.divide(after.twist - before.twist, jnp.broadcast_to(passed, after.twist.shape))

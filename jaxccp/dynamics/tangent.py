@@ -21,6 +21,7 @@ from jaxccp.dynamics.rows.row import carried_rotors
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
+from jaxccp.model.actuators.activation import activation_of
 from jaxccp.model.kinematics.configuration import (
     VelocityParts,
     coordinate_change,
@@ -28,6 +29,7 @@ from jaxccp.model.kinematics.configuration import (
     integrate_configuration,
     join_velocities,
     root_and_free_bodies,
+    with_loop_coordinates,
 )
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
@@ -66,23 +68,27 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
             changes by as much as that of its axis.
 
     Raises:
-        ValueError: the change or an array of the state has another shape, or a family has another
-            number of coordinates than of velocities, so that changes cannot be added to them.
+        ValueError: the change or an array of the state has another shape, the state has no
+            activations but the model has, or a family has another number of coordinates than of
+            velocities, so that changes cannot be added to them.
     """
     topology, state = model.topology, checked_state(model, state)
     _check(model, state)
     names = [f"{part} of {name}" for part in ("pose", "rate") for name in tangent_names(model)]
     if model.activations is not None:
         names += [topology.linkage.actuators[i] for i in model.activations.actuators]
+        before = activation_of(model.activations, state)
     change = as_floats("change", change, [Dimension.named("changes", names)], state.position.dtype)
-    if state.activation is not None:
-        change, activation = jnp.split(change, [len(change) - len(state.activation)])
-        state = replace(state, activation=state.activation + activation)
+    if model.activations is not None:
+        change, activation = jnp.split(change, [len(change) - len(before)])
+        state = replace(state, activation=before + activation)
     displacement, velocity_change = jnp.split(change, 2)
     motion = joint_motion(model, state)
     start = replace(state, joint_positions=motion.coordinate)
     velocity = generalised_velocities(model, state, motion) + velocity_change
-    after = integrate_configuration(model, start, displacement, velocity)
+    after = with_loop_coordinates(
+        model, integrate_configuration(model, start, displacement, velocity)
+    )
     if not len(topology.linkage.compliant):
         return after
     return replace(after, rotors=carried_rotors(model, state, motion))
@@ -139,9 +145,10 @@ def difference_by(
     velocity = generalised_velocities(model, state, end) - generalised_velocities(
         model, origin, start
     )
-    if origin.activation is None or state.activation is None:
+    if model.activations is None:
         return jnp.concatenate([pose, velocity])
-    return jnp.concatenate([pose, velocity, state.activation - origin.activation])
+    after, before = (activation_of(model.activations, at) for at in (state, origin))
+    return jnp.concatenate([pose, velocity, after - before])
 
 
 def _check(model: Model, state: State) -> None:

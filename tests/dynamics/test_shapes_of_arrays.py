@@ -62,6 +62,7 @@ MODEL, STATE, LAYOUT = arm()
 FREE = free()
 AXES = r"\(axes,\) = \(2,\) for axes shoulder, elbow, not "
 JOINTS = r"\(coordinates,\) = \(2,\) for coordinates shoulder \[0\], elbow \[1\], not "
+NO_ACTIVATIONS = "the model has 1 activations, but the state has none: start from the state"
 RATES = r"\(rates,\) = \(2,\) for rates shoulder \[0\], elbow \[1\], not "
 ACTUATORS = r"\(actuators,\) = \(2,\) for actuators first, second, not "
 BODIES = r"\(bodies, 6\) = \(3, 6\) for bodies world, link0, link1, not "
@@ -117,10 +118,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "difference": (lambda: jaxccp.difference(MODEL, SHORT, STATE), "origin." + WRONG_POSITION),
     "difference state": (lambda: jaxccp.difference(MODEL, STATE, SHORT), "state." + WRONG_POSITION),
     "retract": (lambda: jaxccp.retract(MODEL, STATE, ZERO(4)), CHANGES + r"\(4,\)"),
+    "retract without activations": (
+        lambda: jaxccp.retract(MODEL, replace(STATE, activation=None), ZERO(5)),
+        NO_ACTIVATIONS,
+    ),
+    "difference without activations": (
+        lambda: jaxccp.difference(MODEL, STATE, replace(STATE, activation=None)),
+        NO_ACTIVATIONS,
+    ),
     "retract state": (lambda: jaxccp.retract(MODEL, SHORT, ZERO(5)), WRONG_POSITION),
     "mean_acceleration": (
         lambda: jaxccp.mean_acceleration(STATE, SHORT_TWIST),
         r"after.velocity must have shape \(3, 3\), not \(2, 3\)",
+    ),
+    "mean_acceleration time": (
+        lambda: jaxccp.mean_acceleration(STATE, STATE),
+        "after must be later than before",
     ),
     "accelerations": (lambda: jaxccp.accelerations(MODEL, STATE, [5.0]), ACTUATORS + r"\(1,\)"),
     "accelerations force": (

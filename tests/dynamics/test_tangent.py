@@ -93,6 +93,8 @@ def test_loops_have_the_coordinates_of_their_tree() -> None:
     change = 1e-3 * jnp.asarray(np.random.default_rng(2).normal(size=2 * len(names)))
     after = retract(model, state, change)
     np.testing.assert_allclose(difference(model, state, after), change, atol=1e-13)
+    coordinate = joint_motion(model, after).coordinate
+    np.testing.assert_allclose(after.joint_positions, coordinate, atol=1e-13)
 
 
 def test_families_change_by_their_coordinates() -> None:

@@ -129,7 +129,7 @@ def commands(
     limited = safe.clip(control, limits[:, 0], limits[:, 1])
     if activations is None:
         return limited
-    return limited.at[np.array(activations.actuators)].set(_activation_of(activations, state))
+    return limited.at[np.array(activations.actuators)].set(activation_of(activations, state))
 
 
 def later(
@@ -158,15 +158,23 @@ def later(
     state = replace(state, time=state.time + elapsed)
     if activations is None:
         return state
-    current, actuated = _activation_of(activations, state), np.array(activations.actuators)
+    current, actuated = activation_of(activations, state), np.array(activations.actuators)
     low, high = actuators.control_limits[actuated].T
     command = jnp.zeros_like(current) if control is None else control[actuated]
     after = activations.after(current, safe.clip(command, low, high), elapsed, exact)
     return replace(state, activation=after)
 
 
-def _activation_of(activations: Activations, state: State) -> Float[Array, " ma"]:
-    """Return the values of the activations, or raise ``ValueError`` if the state has none."""
+def activation_of(activations: Activations, state: State) -> Float[Array, " ma"]:
+    """Return the values of the activations.
+
+    Args:
+        activations: the activations of the model.
+        state: the state with their values.
+
+    Raises:
+        ValueError: the state has none.
+    """
     if state.activation is None:
         raise ValueError(
             f"the model has {len(activations.actuators)} activations, but the state has none: "
