@@ -13,6 +13,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Moment:
     """Data of one instant, as a task sees them; coordinates are MuJoCo's, in the order of the model
@@ -35,6 +36,7 @@ class Moment:
     """Goal of the episode."""
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Start:
     """The initial state of an episode, and its goal."""
