@@ -34,16 +34,19 @@ def run(*arguments, command="excite"):
 
 def test_plans_writes_drives_and_says_what_the_motion_tells(model, tmp_path):
     fit, out = tmp_path / "fit.json", tmp_path / "next.npz"
-    errors = {'axes["swing"].damping': 0.2, 'bodies["bob"].mass': 0.1}
-    entries = {name: {"value": 0.9, "standard_error": error} for name, error in errors.items()}
+    errors = {'axes["swing"].damping': 0.2, 'bodies["bob"].inertial.alpha': 0.1}
+    entries = {name: {"value": 0.1, "standard_error": error} for name, error in errors.items()}
     fit.write_text(json.dumps({"parameters": entries, "correlation": [[1, 0.5], [0.5, 1]]}))
-    arguments = (model, "--parameters", PATHS, "--limits", "rate=2", "--fit", fit, *FAST)
+    paths = 'axes["swing"].damping,bodies["bob"].inertial'
+    arguments = (model, "--parameters", paths, "--limits", "rate=2", "--fit", fit, *FAST)
     result = run(*arguments, "--out", out, "--json")
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
     for name, error in errors.items():
         assert printed["parameters"][name]["before"] == pytest.approx(error)
         assert printed["parameters"][name]["after"] < error
+    # What the fit does not have keeps its prior.
+    assert printed["parameters"]['bodies["bob"].inertial.t3']["before"] == pytest.approx(0.3)
     assert all(limit["kept"] for limit in printed["limits"])
     with np.load(out) as file:
         assert np.abs(file["qd"]).max() <= 2.0

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +47,7 @@ def excite_command(
         for line in mechanism.ignored:
             typer.echo(f"Note: left out: {line}", err=True)
         unknowns = [parameter_of(path) for path in paths_of(parameters)]
-        earlier = None
-        if fit is not None:
-            earlier = read_known(fit)
-            # The errors of the earlier fit already include the priors.
-            unknowns = [replace(unknown, prior=None) for unknown in unknowns]
+        earlier = None if fit is None else read_known(fit)
         try:
             motion = excite(mechanism, unknowns, Limits.read(limits), Design(**settings), earlier)
         except ValueError as error:

@@ -32,8 +32,7 @@ class Known:
     values: dict[str, float] = field(default_factory=dict)
     """Values by name; they replace the initial values of the parameters."""
     information: Float[np.ndarray, "P P"] | None = None
-    """Information matrix of earlier recordings for the parameters ``names``. Priors of the
-    parameters are added to it, so it must not contain them."""
+    """Information matrix of earlier recordings for the parameters ``names``, with their priors."""
     names: tuple[str, ...] = ()
     """Names of the parameters of ``information``."""
     noise: dict[str, float] = field(default_factory=dict)
@@ -69,10 +68,10 @@ def excite(
 
     The torques of all joints are assumed to be measured, with independent noise, and the motion to
     be exact. The information matrix is Σ JᵀR⁻¹J with the exact derivatives J of inverse dynamics,
-    plus priors and earlier information. The best of several random motions is improved by
-    sequential quadratic programming with exact gradients. Limits are constraints at a grid of
-    times, and are checked at a finer one. A motion that exceeds them there is moved back towards
-    the random one.
+    plus earlier information and the priors of the parameters that this is not about. The best of
+    several random motions is improved by sequential quadratic programming with exact gradients.
+    Limits are constraints at a grid of times, and are checked at a finer one. A motion that exceeds
+    them there is moved back towards the random one.
 
     Args:
         mechanism: a mechanism of hinges and slides on a fixed base.
@@ -122,8 +121,8 @@ def search_of(
 
 
 def known_of(fit: "Fit", case: int = 0) -> Known:
-    """Return the knowledge of a fit: values, information of its recordings, and the noise of
-    torques if it compared torques.
+    """Return the knowledge of a fit: values, information of its recordings and priors, and the
+    noise of torques if it compared torques.
 
     Args:
         fit: the fit.
@@ -143,7 +142,8 @@ def known_of(fit: "Fit", case: int = 0) -> Known:
             if value > 0
         }
     values = dict(zip(fit.names, fit.values.tolist(), strict=True))
+    total = information(objective, fit.point) + np.diag(objective.precision)
     spacing = getattr(getattr(plan, "settings", None), "spacing", None) if noise else None
     if spacing is not None:
         spacing /= getattr(plan, "independent_share", 1.0)
-    return Known(values, information(objective, fit.point), fit.names, noise, spacing)
+    return Known(values, total, fit.names, noise, spacing)

@@ -63,7 +63,8 @@ class Search:
         initial = np.asarray(program.parameters.column("initial"))
         self.theta = np.array([known.values.get(n, v) for n, v in zip(names, initial, strict=True)])
         prior = np.asarray(program.parameters.column("prior"), float)
-        self.before = (known.matrix(names) + np.diag(prior**-2.0)) * np.outer(scale, scale)
+        precision = np.where([name in known.names for name in names], 0.0, prior**-2.0)
+        self.before = (known.matrix(names) + np.diag(precision)) * np.outer(scale, scale)
         self.precision = np.array([known.noise.get(n, design.noise) for n in program.joints]) ** -2
         self.basis = Basis(design.series, design.duration, design.terms)  # type: ignore[arg-type]
         self.count = 10 * design.terms

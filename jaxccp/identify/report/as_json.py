@@ -117,7 +117,6 @@ def read_known(path: Path | str) -> Known:
     """Read from the file of a fit what it knows: values, and the inverse of the covariance as
     information.
 
-    The information includes the priors of that fit, so parameters must not have them again.
     Parameters without a finite standard error count as unknown.
 
     Raises:
