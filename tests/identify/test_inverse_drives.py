@@ -106,6 +106,27 @@ def test_controls_of_motors_on_tendons_stand_for_torques() -> None:
     np.testing.assert_allclose(fitted(load(motors), log), TRUTH, atol=3e-3)
 
 
+def test_noise_of_controls_is_that_of_torques() -> None:
+    """A torque has the noise of its motor's control, times the gear and the filter's gain
+    √(2 · 0.898 · 20 Hz / 250 Hz); where none is given, a hundredth of its spread."""
+    motors = '<motor name="a" joint="a" gear="2"/><motor name="b" joint="b"/>'
+    position, torque = both()
+    control = {"a": torque["a"] / 2, "b": torque["b"]}
+    logs = [
+        recording(TIME, name, noise=noise, position=position, control=control)
+        for name, noise in (("plain", None), ("given", {"control": 1e-3}))
+    ]
+    subject = subject_of(load(f"<actuator>{motors}</actuator>"), logs)
+    batch = InverseDynamics(cutoff=20.0).plan(subject, logs).batch
+    time, weight = (np.asarray(x)[:, 0] for x in (batch.segments.time, batch.segments.weight))
+    for column, (values, gear) in enumerate(((torque["a"], 2.0), (torque["b"], 1.0))):
+        used = weight[:, column] > 0
+        plain, given = (1.0 / weight[used & (batch.recording == k), column] for k in (0, 1))
+        spread = np.std(np.interp(time[used], TIME, values))
+        np.testing.assert_allclose(plain, 1e-2 * spread, rtol=0.02)
+        np.testing.assert_allclose(given, gear * 1e-3 * np.sqrt(2 * 0.898 * 20 / 250), rtol=5e-3)
+
+
 @pytest.mark.parametrize("kind", ["filter", "integrator"])
 def test_activations_follow_recorded_controls(kind: str) -> None:
     """The force is the activation a: controls are T ȧ + a of a filter, ȧ of an integrator."""

@@ -92,8 +92,9 @@ class InversePlan:
             samples = self.sampling.samples(recording)
             parts.append(samples)
             owners += [number] * len(samples.time)
-        stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
-        self.batch = Batch.without_starts(stacked, np.array(owners))
+        stacked, number = jax.tree.map(lambda *x: jnp.concatenate(x), *parts), np.array(owners)
+        weight = stacked.weight / self._deviation(stacked, number)[:, None]
+        self.batch = Batch.without_starts(replace(stacked, weight=weight), number)
 
     @property
     def unknowns(self) -> int:
@@ -159,6 +160,43 @@ class InversePlan:
         need = layout.forces(model, state, need - friction)
         along = [self._couplings.reduced(model, state, force) for force in (measured, need)]
         return along[0][self.compared], along[1][self.compared]
+
+    def _deviation(self, samples: MotionSamples, recording: np.ndarray) -> Float[np.ndarray, "n o"]:
+        """Return the initial estimate of the standard deviation of each filtered torque [N, N m]:
+        by the given noise of torques or controls, else a hundredth of its spread.
+
+        Args:
+            samples: samples of all recordings, whose weight is 1 where they are compared.
+            recording: number of the recording of each.
+        """
+
+        def filtered(log: Recording, name: str) -> float:
+            known = log.time[np.isfinite(log[name].values[:, 0])]
+            gain = noise_gain(known, self.settings.cutoff) if len(known) > 1 else 1.0
+            return gain * (log[name].noise or 0.0)
+
+        names, one = self.torques or self.controls, jax.tree.map(lambda leaf: leaf[:, 0], samples)
+        noise = np.array([[filtered(log, name) for name in names] for log in self.recordings])
+        noise = noise[recording]
+        if self.torques:
+            torque = np.asarray(one.torque[:, :, 0])
+        else:
+            need = jax.vmap(lambda subject, sample: self.torque(subject, sample)[1], (None, 0))
+            need, subject = jax.jit(need), self.subject
+            total = need(subject, one)
+            torque = np.asarray(need(without_actuators(subject, self._joints), one) - total)
+            variance = np.zeros_like(torque)
+            for k in np.flatnonzero(noise.any(axis=0)):
+                control = one.control.at[:, k, 0].add(noise[:, k])
+                variance += np.asarray(need(subject, replace(one, control=control)) - total) ** 2
+            noise = np.sqrt(variance)
+        spread = np.ones_like(torque)
+        for number in range(len(self.recordings)):
+            for column, compared in enumerate(np.asarray(one.weight > 0).T):
+                rows = (recording == number) & compared
+                if rows.any():
+                    spread[rows, column] = 1e-2 * max(float(np.std(torque[rows, column])), 1e-6)
+        return np.where(noise > 0, noise, spread)
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.identify.checks.limits import limits_of
 from jaxccp.identify.recordings.activations import activations_along, controls_between
-from jaxccp.identify.recordings.filters import evenly, filled, noise_gain, sampling_rate
+from jaxccp.identify.recordings.filters import evenly, filled, sampling_rate
 from jaxccp.identify.recordings.recording import Channel, Recording
 from jaxccp.identify.subject import Subject
 from jaxccp.model.kinematics.joint_motion import tree_motion
@@ -95,7 +95,8 @@ class Sampling:
         return jnp.tanh(rate / slow) if slow else jnp.sign(rate)
 
     def samples(self, recording: Recording) -> MotionSamples:
-        """Return the filtered samples of a recording, with an axis s = 1 after the first.
+        """Return the filtered samples of a recording, with an axis s = 1 after the first; their
+        weight is 1 where they are compared.
 
         Raises:
             ValueError: the recording is too short.
@@ -144,9 +145,8 @@ class Sampling:
         good &= ~self.eliminated
         for column, stopped in enumerate(self._at_limits(motion_parts[:, :, 0]).T):
             good[:, column] &= distance(at, even[stopped]) > near
-        weight = np.where(good, 1.0 / self._deviation(recording, torque, good), 0.0)
         smooth = resampled(even, direction)
-        parts = (position, smooth, torque, control, activation, weight, at)
+        parts = (position, smooth, torque, control, activation, good.astype(float), at)
         return MotionSamples(*(jnp.asarray(part[:, None]) for part in parts))
 
     @property
@@ -183,24 +183,6 @@ class Sampling:
         joint = self.subject.model.topology.linkage.axes[axis]
         name = f'position["{joint}"]'
         return recording[name if name in recording.index else f'motion["{joint}"]']
-
-    def _deviation(
-        self, recording: Recording, torque: np.ndarray, good: np.ndarray
-    ) -> Float[np.ndarray, " o"]:
-        """Return the initial estimate of the standard deviations of a recording's filtered torques
-        [N, N m]."""
-        if not self.torques:
-            return np.full(len(self.compared), 1e-3)
-        stated = []
-        for channel in (recording[name] for name in self.torques):
-            known = recording.time[np.isfinite(channel.values[:, 0])]
-            gain = noise_gain(known, self.settings.cutoff) if len(known) > 1 else 1.0
-            stated.append(gain * (channel.noise or 0.0))
-        spread = [
-            1e-2 * max(float(np.std(column[fine])), 1e-6) if fine.any() else 1.0
-            for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)
-        ]
-        return np.array([t or s for t, s in zip(stated, spread, strict=True)])
 
 
 def distance(
