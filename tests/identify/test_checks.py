@@ -164,9 +164,13 @@ def test_missing_samples_are_said(arm, motion):
 
 def test_actuators_that_nothing_drives(motion):
     q, qd, torque = motion
-    driven = load(ARM.replace("</mujoco>", '<actuator><motor joint="pan"/></actuator></mujoco>'))
+    motors = '<motor name="first" joint="pan"/><motor name="second" joint="lift"/>'
+    driven = load(ARM.replace("</mujoco>", f"<actuator>{motors}</actuator></mujoco>"))
     (line,) = check(driven, [logged(q, qd)])
-    assert "has no control, torque or motion" in line and "at 0" in line
+    assert "has no control, torque or motion for first, second:" in line and "at 0" in line
+    control = recording(TIME, position=dict(zip(NAMES, q.T, strict=True)), control={"first": TIME})
+    (line,) = check(driven, [control])
+    assert "has no control, torque or motion for second:" in line
     assert check(driven, [logged(q, qd, torque)]) == ()
 
 

@@ -38,32 +38,37 @@ def swing(start: float, time: np.ndarray) -> np.ndarray:
 
 
 def test_measured_starts_are_calibrated() -> None:
-    """Offset and delay of positions and a scale of rates also act on the states from which
-    simulations start: exact recordings of encoders that are off and late tell all of them, and the
-    damping."""
-    offset, late, scale, time = 0.05, 0.015, 1.2, np.arange(0.0, 2.0, 5e-3)
+    """Offset and delay of positions, which are early, and a scale of rates also act on the states
+    from which simulations start: exact recordings tell all of them, and the damping. The rates of
+    the second recording are missing, and those of its starts are slopes of positions."""
+    offset, early, scale, time = 0.05, -0.015, 1.2, np.arange(0.0, 2.0, 5e-3)
     logs = []
-    for number, start in enumerate((1.0, -0.7)):
-        angle, rate = swing(start, np.arange(-late, 2.0 - 1e-9, 5e-3))
-        angle, rate = angle[: len(time)], rate[-len(time) :]
+    # The second recording begins where the rate hardly changes, since the first slope is one-sided.
+    for number, (start, first) in enumerate(((1.0, 0), (-0.7, 56))):
+        angle, rate = swing(start, 5e-3 * np.arange(first + len(time) + 3))
         logs.append(
             recording(
                 time,
                 f"swing {number}",
                 noise={"position": 1e-4, "rate": 1e-3},
-                position={"a": angle + offset},
-                rate={"a": scale * rate},
+                position={"a": angle[first + 3 :] + offset},
+                rate={"a": scale * rate[first:-3] if number == 0 else np.full(len(time), np.nan)},
             )
         )
     parameters = [
         Parameter('axes["a"].damping', initial=0.05, scale=0.05),
         Parameter('channels["position*"].offset', initial=0.0, scale=0.01),
-        Parameter('channels["position*"].delay', lower=0.0, upper=0.03, initial=0.0),
+        Parameter('channels["position*"].delay', lower=-0.03, upper=0.03, initial=0.0),
         Parameter('channels["rate*"].scale', initial=1.0, scale=0.1),
     ]
-    settings = Simulate(0.4, h=2e-3, start="measured", cutoff=np.inf)
-    fit = Problem(jaxccp.load(PENDULUM), logs, parameters, settings).fit()
-    np.testing.assert_allclose(fit.values, [DAMPING, offset, late, scale], rtol=0.02)
+    settings = Simulate(0.4, h=2e-3, start="measured", cutoff=np.inf, observe=("position",))
+    problem = Problem(jaxccp.load(PENDULUM), logs, parameters, settings)
+    # What was before the start and what comes after the end is not compared, whatever the delay.
+    segments = problem.plans[0].batch.segments
+    used = np.asarray(segments.time)[np.asarray(segments.weight)[..., 0] > 0]
+    assert used.min() == pytest.approx(0.03) and used.max() == pytest.approx(0.37, abs=6e-3)
+    assert used.max() < 0.37 + 1e-5
+    np.testing.assert_allclose(problem.fit().values, [DAMPING, offset, early, scale], rtol=0.03)
 
 
 def test_frames_do_not_move_on_their_body() -> None:

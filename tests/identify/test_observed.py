@@ -15,6 +15,7 @@ H, SAMPLES = 0.01, 21
 XML = """<mujoco><option timestep="0.01" gravity="0 0 0"/><worldbody><body name="link">
 <joint name="hinge" axis="0 1 0" damping=".02"/>
 <geom type="capsule" fromto="0 0 0 0 0 -.3" size=".02" mass="1"/><site name="imu"/></body>
+<body name="hand" pos="1 0 0"><joint name="wrist" axis="0 1 0"/><geom size=".1" mass="1"/></body>
 </worldbody><actuator><motor name="motor" joint="hinge" gear="2"/></actuator><sensor>
 <actuatorfrc name="force" actuator="motor"/><gyro name="gyro" site="imu"/>
 <accelerometer name="accelerometer" site="imu"/><touch name="touch" site="imu"/></sensor></mujoco>
@@ -31,7 +32,8 @@ def log_of(**channels) -> Recording:
 
 
 def test_force_of_an_actuator_is_that_of_its_control(arm) -> None:
-    """A recorded force goes with the control of the same sample, as in MuJoCo."""
+    """A recorded force goes with the control of the same sample, as in MuJoCo, also where a torque
+    was recorded at another joint."""
     model = mujoco.MjModel.from_xml_string(XML)
     data = mujoco.MjData(model)
     control = 0.3 * np.sin(0.7 * np.arange(SAMPLES)) + 0.1
@@ -39,7 +41,8 @@ def test_force_of_an_actuator_is_that_of_its_control(arm) -> None:
     for k, data.ctrl[0] in enumerate(control):
         mujoco.mj_step(model, data)
         force[k] = data.sensor("force").data[0]
-    log = log_of(control={"motor": control}, sensor={"force": force})
+    torque = {"wrist": np.zeros(SAMPLES)}
+    log = log_of(control={"motor": control}, sensor={"force": force}, torque=torque)
     settings = Simulate(0.2, h=H, start="measured", sensors=arm.sensors)
     plan = settings.plan(subject_of(arm, [log]), [log])
     segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.zeros(1, int)))

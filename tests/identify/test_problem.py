@@ -88,8 +88,9 @@ def test_a_wrench_acts_beside_controls(arm):
     time = np.linspace(0.0, 1.0, 101)
     level = np.sin(time)
     both = {"a": level, "b": level}
-    log = recording(time, position=both, control=both, wrench={"upper": np.zeros((101, 6))})
-    roles = Roles.of(None, ("position",), [log])
+    control = dict.fromkeys(arm.model.topology.linkage.actuators, level)
+    log = recording(time, position=both, control=control, wrench={"upper": np.zeros((101, 6))})
+    roles = Roles.of(None, ("position",), [log], arm.model.topology)
     assert len(roles.controls) == 2 and len(roles.wrenches) == 1 and not roles.torques
     rates = [Channel("rate", name, np.full((101, 1), 9.0)) for name in NAMES]
     positions = list(log.of_kind("position"))

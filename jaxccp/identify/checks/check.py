@@ -10,6 +10,7 @@ from jaxccp.identify.checks.joint_order import check_order
 from jaxccp.identify.checks.limits import limits_of
 from jaxccp.identify.checks.units import check_poses, check_positions, check_rates
 from jaxccp.identify.inverse_dynamics.couplings import moved_axes
+from jaxccp.identify.inverse_dynamics.drives import acting_actuators
 from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
 from jaxccp.names import suggestion
 
@@ -155,13 +156,18 @@ def _wrapped_angles(mechanism: Mechanism, recording: Recording) -> list[str]:
 
 
 def _inputs(mechanism: Mechanism, recording: Recording) -> list[str]:
-    """Return a warning if nothing was recorded that could drive the model's actuators."""
-    actuators = mechanism.model.topology.linkage.actuators
-    if not actuators or any(recording.of_kind(k) for k in ("control", "torque", "motion")):
+    """Return a warning about actuators for which nothing was recorded."""
+    model = mechanism.model
+    axes = ([c.target for c in recording.of_kind(kind)] for kind in ("torque", "motion"))
+    acting = acting_actuators(model.topology, *axes) & (np.asarray(model.actuators.gain) != 0)
+    controlled = {channel.target for channel in recording.of_kind("control")}
+    actuators = zip(model.topology.linkage.actuators, acting, strict=True)
+    idle = [name for name, acts in actuators if acts and name not in controlled]
+    if not idle:
         return []
     return [
-        f"recording {recording.name!r} has no control, torque or motion: simulations hold the "
-        f"controls of {', '.join(actuators)} at 0; record what drove them if they were not 0"
+        f"recording {recording.name!r} has no control, torque or motion for {', '.join(idle)}: "
+        "their controls are held at 0; record what drove them if they were not 0"
     ]
 
 

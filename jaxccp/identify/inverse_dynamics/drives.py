@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.identify.inverse_dynamics.couplings import moved_axes
 from jaxccp.identify.subject import Subject
 from jaxccp.model.sites import Sites
+from jaxccp.model.topology import Topology
 
 FOLLOWING = 1e4
 """Stiffness of a servo that imposes a motion, relative to the inertia that it moves divided by h².
@@ -84,22 +85,33 @@ def without_actuators(
         motions: names of axes that have to follow a motion.
     """
     model = subject.model
-    linkage, actuators = model.topology.linkage, model.actuators
-    measured, imposed = ({linkage.axis(name) for name in names} for names in (torques, motions))
-    free_actuators = np.array(
-        [
-            coordinate not in imposed and not measured & moved_axes(model.topology, coordinate)
-            for coordinate in linkage.actuated.tolist()
-        ],
-        bool,
-    )
-    if free_actuators.all():
+    acting, actuators = acting_actuators(model.topology, torques, motions), model.actuators
+    if acting.all():
         return subject
     silent = {
-        name: jnp.where(free_actuators, getattr(actuators, name), 0.0)
+        name: jnp.where(acting, getattr(actuators, name), 0.0)
         for name in ("gain", "offset", "stiffness", "damping")
     }
     return replace(subject, model=replace(model, actuators=replace(actuators, **silent)))
+
+
+def acting_actuators(
+    topology: Topology, torques: Sequence[str], motions: Sequence[str]
+) -> Bool[np.ndarray, " nm"]:
+    """Return the mask of the actuators that act beside recorded torques and motions.
+
+    Args:
+        topology: the mechanism.
+        torques: names of axes whose torques were measured.
+        motions: names of axes that have to follow a motion.
+    """
+    linkage = topology.linkage
+    measured, imposed = ({linkage.axis(name) for name in names} for names in (torques, motions))
+    acting = [
+        coordinate not in imposed and not measured & moved_axes(topology, coordinate)
+        for coordinate in linkage.actuated.tolist()
+    ]
+    return np.array(acting, bool)
 
 
 def _reference(subject: Subject, axes: np.ndarray) -> Float[Array, " n"]:

@@ -1,95 +1,52 @@
 """Calibration of measured initial states."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.starts import displaced
 from jaxccp.identify.subject import Subject
 
+MEASURING = ("position", "motion", "rate", "pose")
+"""Kinds of channels from which measured initial states come."""
 
-@dataclass(frozen=True)
-class CalibratedStart:
-    """The channels from which measured initial states come.
+
+def true_state(
+    subject: Subject,
+    channels: Int[Array, "2 nv"],
+    qpos: Float[Array, " nq"],
+    qvel: Float[Array, " nv"],
+    qacc: Float[Array, " nv"],
+) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+    """Return the true coordinates and rates for recorded ones.
 
     The coordinates and rates of a free body have the delay of its pose, which has no other
     calibration.
+
+    Args:
+        subject: the model, with the calibration of its channels and of time.
+        channels: indices of the channels from which they come
+            (:attr:`jaxccp.identify.recordings.starts.MeasuredMotion.channels`).
+        qpos: recorded coordinates [m, rad, quaternions].
+        qvel: recorded rates, on the clock of the recording [m/s, rad/s].
+        qacc: their slopes [m/s², rad/s²], which delays take into account.
     """
-
-    coordinates: Int[np.ndarray, "2 k"]
-    """Places in ``qpos`` of the coordinates of hinges and slides that are recorded positions, and
-    the index of the channel of each."""
-    slopes: Int[np.ndarray, "2 l"]
-    """Places in ``qvel`` of their rates that are slopes of recorded positions, and channels."""
-    rates: Int[np.ndarray, "2 m"]
-    """Places in ``qvel`` of their rates that were recorded, and channels."""
-    delays: Int[np.ndarray, "2 nv"]
-    """Channel whose delay each coordinate has, by its place in ``qvel``, and whose delay its rate
-    has; −1 for none."""
-
-    @staticmethod
-    def of(subject: Subject, recordings: Sequence[Recording]) -> "CalibratedStart":
-        """Find the channels that :class:`jaxccp.identify.recordings.starts.MeasuredMotion` takes.
-
-        Args:
-            subject: the model, with the names of all channels.
-            recordings: its recordings.
-        """
-        places, topology = subject.layout.places, subject.model.topology
-        recorded = {name for recording in recordings for name in recording.index}
-
-        def channel(target: str, *kinds: str) -> int:
-            names = [f'{kind}["{target}"]' for kind in kinds]
-            rows = [subject.channels.names.index(name) for name in names if name in recorded]
-            return rows[0] if rows else -1
-
-        coordinates, slopes, rates = [], [], []
-        delays = np.full((2, places.nv), -1)
-        for at, speed, axis in places.single.T:
-            position = channel(topology.linkage.axes[axis], "position", "motion")
-            rate = channel(topology.linkage.axes[axis], "rate")
-            coordinates += [(at, position)] * (position >= 0)
-            rates += [(speed, rate)] * (rate >= 0)
-            slopes += [(speed, position)] * (rate < 0 <= position)
-            delays[:, speed] = position, rate if rate >= 0 else position
-        for _, speed, body in places.free.T:
-            delays[:, speed : speed + 6] = channel(topology.bodies[body], "pose")
-        at_positions, at_slopes, at_rates = (
-            np.array(part, int).reshape(-1, 2).T for part in (coordinates, slopes, rates)
-        )
-        return CalibratedStart(at_positions, at_slopes, at_rates, delays)
-
-    def true_state(
-        self,
-        subject: Subject,
-        qpos: Float[Array, " nq"],
-        qvel: Float[Array, " nv"],
-        qacc: Float[Array, " nv"],
-    ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
-        """Return the true coordinates and rates for recorded ones.
-
-        Args:
-            subject: the model, with the calibration of its channels and of time.
-            qpos: recorded coordinates [m, rad, quaternions].
-            qvel: recorded rates, on the clock of the recording [m/s, rad/s].
-            qacc: their slopes [m/s², rad/s²], which delays take into account.
-        """
-        channels = subject.channels
-        at, row = self.coordinates
-        qpos = qpos.at[at].set((qpos[at] - channels.offset[row]) / channels.scale[row])
-        for at, row in (self.slopes, self.rates):
-            qvel, qacc = (x.at[at].set(x[at] / channels.scale[row]) for x in (qvel, qacc))
-        at, row = self.rates
-        qvel = qvel.at[at].add(-channels.offset[row] / channels.scale[row])
-        qvel, qacc = qvel / subject.time_scale, qacc / subject.time_scale**2
-        used = {channels.delay_bounds[row] for row in self.delays[self.delays >= 0]}
-        if used <= {(0.0, 0.0)}:
-            return qpos, qvel
-        late, late_rate = jnp.where(self.delays < 0, 0.0, channels.delay[self.delays])
-        faster = late_rate * qacc
-        shift = late * (qvel + faster) - 0.5 * late**2 * qacc
-        return displaced(subject.layout, qpos, qvel, jnp.concatenate([shift, faster]))
+    calibration, (at, speed, _) = subject.channels, subject.layout.places.single
+    # What no channel recorded has the index -1, the last.
+    numbers = (calibration.offset, 0.0), (calibration.scale, 1.0), (calibration.delay, 0.0)
+    offset, scale, delay = (jnp.pad(x, (0, 1), constant_values=ideal) for x, ideal in numbers)
+    position, rate = channels
+    # A rate that was not recorded is the slope of the position, which has no offset.
+    slope = jnp.where(rate < 0, position, rate)
+    row = position[speed]
+    qpos = qpos.at[at].set((qpos[at] - offset[row]) / scale[row])
+    qvel = qvel.at[speed].add(-offset[rate[speed]])
+    ratio = scale[slope[speed]]
+    qvel, qacc = (x.at[speed].set(x[speed] / ratio) for x in (qvel, qacc))
+    qvel, qacc = qvel / subject.time_scale, qacc / subject.time_scale**2
+    bounds = zip(calibration.names, calibration.delay_bounds, strict=True)
+    if {ends for name, ends in bounds if name.startswith(MEASURING)} <= {(0.0, 0.0)}:
+        return qpos, qvel
+    late, late_rate = delay[position], delay[slope]
+    faster = late_rate * qacc
+    shift = late * (qvel + faster) - 0.5 * late**2 * qacc
+    return displaced(subject.layout, qpos, qvel, jnp.concatenate([shift, faster]))

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from jaxccp.identify.recordings.activations import History
 from jaxccp.identify.recordings.recording import Channel, Recording
@@ -20,6 +20,9 @@ class Segments:
 
     start: tuple[Float[Array, "n nq"], Float[Array, "n nv"], Float[Array, "n nv"]]
     """``qpos``, ``qvel`` and the slope of ``qvel`` at the start of the segment, as measured."""
+    channels: Int[Array, "n 2 nv"]
+    """Indices of the channels from which the coordinates and the rates of the start come
+    (:attr:`jaxccp.identify.recordings.starts.MeasuredMotion.channels`)."""
     inputs: Float[Array, "n k m"]
     """Tables of inputs (:class:`jaxccp.identify.simulation.input_table.InputTable`)."""
     time: Float[Array, "n s"]
@@ -85,13 +88,16 @@ class Observation:
     """Index of the axis, or of the frame's site."""
     size: int
     """Number of compared values in each sample."""
+    early: float = 0.0
+    """Smallest possible delay of its samples, at most 0 [s]."""
     late: float = 0.0
-    """Largest possible delay of its samples [s]."""
+    """Largest possible delay of its samples, at least 0 [s]."""
 
 
 def segment(
     recording: Recording,
     start: tuple[np.ndarray, np.ndarray, np.ndarray],
+    channels: Int[np.ndarray, "2 nv"],
     inputs: Float[np.ndarray, "k m"],
     between: tuple[float, float, float],
     observations: Sequence[Observation],
@@ -102,6 +108,7 @@ def segment(
     Args:
         recording: the recording.
         start: coordinates, rates and accelerations at its start.
+        channels: channels from which these come.
         inputs: table of inputs of the segment.
         between: lower bound of its sample times, time of its start, and exclusive upper bound [s].
         observations: the compared channels.
@@ -123,14 +130,17 @@ def segment(
         else:
             scale = np.full(what.size, 1 / level)
         samples.append(values)
-        # Samples that are late may show what happened before the start.
+        # Samples that are late may show what happened before the start, those that are early what
+        # happens after the end.
         good &= recording.time[inside] >= first + what.late
+        good &= recording.time[inside] < end + what.early
         weights.append(np.where(good[:, None], scale, 0.0))
     after = (0, most - len(inside))
     mode = "edge" if len(inside) else "constant"
     qpos, qvel, qacc = (jnp.asarray(part) for part in start)
     return Segments(
         start=(qpos, qvel, qacc),
+        channels=jnp.asarray(channels),
         inputs=jnp.asarray(inputs),
         time=jnp.asarray(np.pad(recording.time[inside] - begin, after)),
         observed=jnp.asarray(np.pad(np.concatenate(samples, axis=1), (after, (0, 0)), mode)),

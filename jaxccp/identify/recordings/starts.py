@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 from scipy.spatial.transform import Rotation
 
 from jaxccp.identify.recordings.filters import filled_poses, smoothed
@@ -101,6 +101,9 @@ class MeasuredMotion:
         self.time = time
         self.qpos, self.qvel = np.tile(qpos, (count, 1)), np.tile(qvel, (count, 1))
         self.known = np.zeros(places.nv, bool)
+        # Index of the channel of each coordinate, and of its rate if that was recorded; -1: none.
+        self.channels: Int[np.ndarray, "2 nv"] = np.full((2, places.nv), -1)
+        index = subject.channels.names.index
         self._quaternions = _positions(places)[1][0]
         axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
         channels = [*recording.of_kind("motion"), *recording.of_kind("position")]
@@ -111,7 +114,7 @@ class MeasuredMotion:
             for column, channel in enumerate(channels):
                 at, speed = places.single[:2, axes[channel.target]]
                 self.qpos[:, at], self.qvel[:, speed] = levels[:, column], slopes[:, column]
-                self.known[speed] = True
+                self.known[speed], self.channels[0, speed] = True, index(channel.name)
         bodies = {topology.bodies[body]: place for place, body in enumerate(places.free[2])}
         for channel in recording.of_kind("pose"):
             if channel.target not in bodies or not np.isfinite(channel.values).all(axis=1).any():
@@ -124,15 +127,18 @@ class MeasuredMotion:
             self.qpos[:, at + 3 : at + 7] = orientation
             self.qvel[:, speed + 3 : speed + 6] = body_rates(time, orientation)
             self.known[speed : speed + 6] = True
+            self.channels[0, speed : speed + 6] = index(channel.name)
         for channel in recording.of_kind("rate"):
             if channel.target in axes and np.isfinite(channel.values).any():
                 speed = places.single[1, axes[channel.target]]
                 self.qvel[:, speed] = smoothed(time, channel.values, cutoff)[0][:, 0]
+                self.channels[1, speed] = index(channel.name)
         followers = Followers.of(subject, [recording])
         if followers.pairs:
             self.qpos, self.qvel = map(np.array, followers.follow(subject, self.qpos, self.qvel))
         for _, axis in followers.pairs:
-            self.known[places.single[1][places.single[2] == axis]] = True
+            speed = places.single[1][places.single[2] == axis]
+            self.known[speed], self.channels[:, speed] = True, -1
         self.qacc = np.gradient(self.qvel, time, axis=0)
 
     def at(self, when: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
+from jaxccp.identify.inverse_dynamics.drives import acting_actuators
 from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
 from jaxccp.identify.subject import Subject
+from jaxccp.model.topology import Topology
 from jaxccp.names import suggestion, unknown
 from jaxccp.sensors.sensors import Sensors
 
@@ -41,15 +43,19 @@ class Roles:
 
     @staticmethod
     def of(
-        inputs: tuple[str, ...] | None, observe: tuple[str, ...], recordings: Sequence[Recording]
+        inputs: tuple[str, ...] | None,
+        observe: tuple[str, ...],
+        recordings: Sequence[Recording],
+        topology: Topology,
     ) -> "Roles":
         """Return the roles of the channels that all recordings have in common.
 
         Args:
-            inputs: kinds of channels that drive the model; None: wrenches, and torques and motions
-                if there are any, else controls.
+            inputs: kinds of channels that drive the model; None: all. Controls of actuators that do
+                not act beside the torques and motions never do.
             observe: kinds of channels that are compared.
             recordings: recordings with the same channels.
+            topology: the mechanism.
 
         Raises:
             ValueError: the recordings differ in their channels, or have none to compare.
@@ -57,10 +63,7 @@ class Roles:
         first = recordings[0]
         names = _common_channels(recordings)
         channels = [first[name] for name in names]
-        kinds = {channel.kind for channel in channels}
-        if inputs is None:
-            forced = kinds & {"torque", "motion"}
-            inputs = (*(forced or ("control",)), "wrench")
+        inputs = DRIVING if inputs is None else inputs
 
         def driving(kind: str) -> tuple[str, ...]:
             return tuple(c.name for c in channels if c.kind == kind and kind in inputs)
@@ -72,8 +75,13 @@ class Roles:
                 f"({', '.join(observe)}); it has {', '.join(names)}"
             )
         stepwise = tuple(c.name for c in channels if c.interpolation == "hold")
-        driven = driving("control"), driving("torque"), driving("motion"), driving("wrench")
-        return Roles(*driven, stepwise, watched)
+        torques, motions = driving("torque"), driving("motion")
+        axes = ([first[name].target for name in names] for names in (torques, motions))
+        acting, linkage = acting_actuators(topology, *axes), topology.linkage
+        controls = tuple(
+            name for name in driving("control") if acting[linkage.actuator(first[name].target)]
+        )
+        return Roles(controls, torques, motions, driving("wrench"), stepwise, watched)
 
 
 def check_kinds(option: str, kinds: Sequence[str], known: Sequence[str]) -> None:
@@ -187,8 +195,9 @@ def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> 
     return 1 + int(np.ceil(most))
 
 
-def largest_delay(subject: Subject, name: str) -> float:
-    """Return the largest possible delay of a compared channel, at least 0 [s].
+def delay_range(subject: Subject, name: str) -> tuple[float, float]:
+    """Return the smallest possible delay of a compared channel, at most 0, and the largest, at
+    least 0 [s].
 
     Args:
         subject: subject with the bounds of its channels' delays.
@@ -203,7 +212,7 @@ def largest_delay(subject: Subject, name: str) -> float:
             f"the delay of {name} needs lower= and upper=, such as 0 and 0.05 s: samples of that "
             "long after a start are not compared, since they show what happened before it"
         )
-    return max(0.0, late)
+    return min(0.0, early), max(0.0, late)
 
 
 def _common_channels(recordings: Sequence[Recording]) -> list[str]:

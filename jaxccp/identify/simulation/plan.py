@@ -16,7 +16,7 @@ from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify.inverse_dynamics.drives import largest_inertia, with_drives, with_frames
 from jaxccp.identify.recordings.activations import activations_at_start, controls_before
-from jaxccp.identify.recordings.calibrated_start import CalibratedStart
+from jaxccp.identify.recordings.calibrated_start import true_state
 from jaxccp.identify.recordings.channel_values import channel_values, errors, features
 from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
@@ -28,13 +28,7 @@ from jaxccp.identify.recordings.starts import (
     start_deviation,
 )
 from jaxccp.identify.simulation.input_table import InputTable
-from jaxccp.identify.simulation.inputs import (
-    Roles,
-    check_sensors,
-    largest_delay,
-    margin_of,
-    steps_of,
-)
+from jaxccp.identify.simulation.inputs import Roles, check_sensors, delay_range, margin_of, steps_of
 from jaxccp.identify.simulation.leapfrog import Centring, set_back
 from jaxccp.identify.subject import Subject
 from jaxccp.math import trees
@@ -51,11 +45,11 @@ class SimulationPlan:
         self, settings: "Simulate", subject: Subject, recordings: Sequence[Recording]
     ) -> None:
         self.settings, self.subject, self.recordings = settings, subject, tuple(recordings)
-        self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings)
+        topology = subject.model.topology
+        self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings, topology)
         check_sensors(roles.watched, settings.sensors, subject)
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         cutoff, rest = settings.cutoff, (qpos, qvel)
-        self._calibrated_start = CalibratedStart.of(subject, recordings)
         self._starts = [MeasuredMotion(subject, log, cutoff, rest) for log in recordings]
         self._followers = Followers.of(subject, recordings)
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
@@ -129,7 +123,7 @@ class SimulationPlan:
         """
         layout, stepper, h, leaps = subject.layout, self.stepper, self.settings.step, self._leaps
         model = self._centring.apply(subject.model, h) if leaps else subject.model
-        qpos, qvel = self._calibrated_start.true_state(subject, *segment.start)
+        qpos, qvel = true_state(subject, segment.channels, *segment.start)
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
         qpos, qvel = self._followers.follow(subject, qpos, qvel)
@@ -161,7 +155,7 @@ class SimulationPlan:
         (final, last), table = lax.scan(advance, (carry, begin), (numbers, controls, *inputs))
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
         if self.settings.continuity is None:  # nothing asks where the segment ends
-            return shown, self._calibrated_start.true_state(subject, *segment.next_start)
+            return shown, true_state(subject, segment.channels, *segment.next_start)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
         return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
@@ -179,7 +173,7 @@ class SimulationPlan:
         """
         shown, end = self.predict(self.driven(subject), segment, change)
         error = errors(shown, segment.observed, self.observations)
-        origin = self._calibrated_start.true_state(subject, *segment.next_start)
+        origin = true_state(subject, segment.channels, *segment.next_start)
         gap = displacement(subject.layout, origin, end)
         return segment.weight * error, gap if self.unknowns else gap[:0]
 
@@ -225,8 +219,8 @@ class SimulationPlan:
             elif channel.kind == "pose":
                 place = int(frames[self._frames.index(channel.target)])
             size = 6 if channel.kind == "pose" else channel.values.shape[1]
-            late = largest_delay(self.subject, channel.name)
-            out.append(Observation(channel.name, channel.kind, place, size, late))
+            delays = delay_range(self.subject, channel.name)
+            out.append(Observation(channel.name, channel.kind, place, size, *delays))
         return out
 
     def _features(self, subject: Subject, state: State, control: Array) -> Float[Array, " f"]:
@@ -260,6 +254,7 @@ class SimulationPlan:
             segment(
                 self.recordings[number],
                 self._starts[number].at(begin),
+                self._starts[number].channels,
                 self._table.rows(self.recordings[number], begin),
                 (begin - 1e-9 * h, begin, begin + length + 1e-6 * h),
                 self.observations,

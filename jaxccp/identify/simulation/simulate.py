@@ -42,8 +42,8 @@ class Simulate:
     cutoff: float = 20.0
     """Cutoff frequency of the filter for measured initial states [Hz]."""
     inputs: tuple[str, ...] | None = None
-    """Kinds of channels that drive the model: control, torque, motion, wrench; None: wrenches, and
-    torques and motions if there are any, else controls."""
+    """Kinds of channels that drive the model: control, torque, motion, wrench; None: all. Actuators
+    do not act where torques or motions do."""
     observe: tuple[str, ...] = OBSERVED
     """Kinds of channels that are compared with the simulation. Sensors of accelerations and of
     contact forces cannot be."""
