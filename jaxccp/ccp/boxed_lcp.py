@@ -176,11 +176,11 @@ def boxed_rows(problem: Problem, rho: Float[Array, " n"]) -> BoxedRows:
     none = jnp.stack([zero, zero, zero], axis=1)
     mu = cones.join(jnp.zeros_like(cones.lo), none.at[:, 1:].set(cones.mu[:, None]))
     return BoxedRows(
-        scale[:, None] * problem.delassus.dense() * scale,
-        scale,
-        cones.join(cones.lo, none) / scale,
-        cones.join(cones.hi, none.at[:, 0].set(jnp.inf)) / scale,
-        mu,
-        mu,
-        cones.lo.shape[-1],
+        matrix=scale[:, None] * problem.delassus.dense() * scale,
+        scale=scale,
+        lo=cones.join(cones.lo, none) / scale,
+        hi=cones.join(cones.hi, none.at[:, 0].set(jnp.inf)) / scale,
+        mu=mu,
+        lift=mu,
+        scalars=cones.lo.shape[-1],
     )

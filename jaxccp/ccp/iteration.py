@@ -99,7 +99,9 @@ def iterate(
         last = limit if steps is None else jnp.minimum(progress.iterations + steps, limit)
         # An algorithm of the convex law reaches Coulomb's by De Saxcé's fixed point.
         own_law: Law = law if member.solves(law) else "ccp"
-        task = Task(problem, rho, tolerance, None, jnp.int32(0), own_law)
+        task = Task(
+            problem=problem, rho=rho, tolerance=tolerance, data=None, turn=jnp.int32(0), law=own_law
+        )
 
         start = replace(progress, finite=valid)
 
@@ -136,13 +138,13 @@ def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -
     lam, n_lam = jnp.where(useful, share * lam, 0.0), jnp.where(useful, share * n_lam, 0.0)
     residual, _ = _law_residual(problem, rho, lam, n_lam, law)
     return Progress(
-        lam,
-        n_lam,
-        residual,
-        jnp.int32(0),
-        finite & jnp.isfinite(residual),
-        jnp.asarray(False),
-        _recorded(jnp.full(history, jnp.inf, residual.dtype), jnp.int32(0), residual),
+        lam=lam,
+        n_lam=n_lam,
+        residual=residual,
+        iterations=jnp.int32(0),
+        finite=finite & jnp.isfinite(residual),
+        done=jnp.asarray(False),
+        history=_recorded(jnp.full(history, jnp.inf, residual.dtype), jnp.int32(0), residual),
     )
 
 
@@ -182,13 +184,13 @@ def _run_stage(solver: Solver, task: Task, law: Law, last: Array, start: Progres
             inexactness = jnp.where(stale >= PATIENCE, smaller, inexactness)
             stale = jnp.where(stale >= PATIENCE, 0, stale)
         progress = Progress(
-            jnp.where(better, lam, before.lam),
-            jnp.where(better, n_lam, before.n_lam),
-            jnp.where(better, residual, before.residual),
-            before.iterations + going,
-            jnp.where(going, jnp.isfinite(residual), before.finite),
-            jnp.where(going, done, before.done),
-            _recorded(before.history, before.iterations + 1, residual, going),
+            lam=jnp.where(better, lam, before.lam),
+            n_lam=jnp.where(better, n_lam, before.n_lam),
+            residual=jnp.where(better, residual, before.residual),
+            iterations=before.iterations + going,
+            finite=jnp.where(going, jnp.isfinite(residual), before.finite),
+            done=jnp.where(going, done, before.done),
+            history=_recorded(before.history, before.iterations + 1, residual, going),
         )
         return _Loop(algorithm, shift, inexactness, stale, progress)
 

@@ -70,7 +70,16 @@ class Momentum:
             paired: whether sweeps run in pairs from the start.
         """
         unit, false = jnp.ones((), jax.tree.leaves(x)[0].dtype), jnp.asarray(False)
-        return Momentum(x, x, x, x, unit * jnp.inf, unit, jnp.asarray(paired), false)
+        return Momentum(
+            x=x,
+            origin=x,
+            y=x,
+            best=x,
+            shortest=unit * jnp.inf,
+            theta=unit,
+            paired=jnp.asarray(paired),
+            backward=false,
+        )
 
     def advanced(self, y: Point, *, extrapolate: bool = True) -> "Momentum":
         """Return the state after the sweep that maps :attr:`x` to ``y``.
@@ -91,14 +100,14 @@ class Momentum:
         base = trees.where(runaway, self.best, y)
         x = jax.tree.map(lambda a, b: a + beta * (a - b), base, self.y)
         after = Momentum(
-            x,
-            x,
-            base,
-            trees.where(shorter, y, self.best),
-            jnp.where(runaway, jnp.inf, jnp.where(shorter, size, self.shortest)),
-            jnp.where(fresh, 1.0, theta),
-            self.paired | runaway,
-            jnp.asarray(False),
+            x=x,
+            origin=x,
+            y=base,
+            best=trees.where(shorter, y, self.best),
+            shortest=jnp.where(runaway, jnp.inf, jnp.where(shorter, size, self.shortest)),
+            theta=jnp.where(fresh, 1.0, theta),
+            paired=self.paired | runaway,
+            backward=jnp.asarray(False),
         )
         half = replace(self, x=y, backward=jnp.asarray(True))
         return trees.where(self.paired & ~self.backward, half, after)

@@ -77,7 +77,13 @@ def linearise(
     slope, _ = sliding(cones, z, steps)
     slope = slope if task.law == "ncp" else 0.0 * slope
     return Linearisation(
-        eta, right, shear(cones, slope), inverse.apply(error), small.apply(error), z, steps
+        eta=eta,
+        right=right,
+        shear=shear(cones, slope),
+        large=inverse.apply(error),
+        small=small.apply(error),
+        z=z,
+        steps=steps,
     )
 
 

@@ -128,7 +128,9 @@ def share(
 
     def regularised_task(centre: Array) -> Task:
         regularised = replace(problem, delassus=operator, r=problem.r - compliance * centre)
-        return Task(regularised, rho, tolerance, None, jnp.int32(0), law)
+        return Task(
+            problem=regularised, rho=rho, tolerance=tolerance, data=None, turn=jnp.int32(0), law=law
+        )
 
     def residual(lam: Array, n_lam: Array, centre: Array) -> Array:
         return problem.max_residual(lam, n_lam + compliance * (lam - centre), rho, law)
@@ -154,18 +156,27 @@ def share(
         stalled = (remaining > 0.5 * state.residual) & (remaining <= ROUGH * tight)
         solved = (remaining <= tight) | stalled
         return LoadSharing(
-            lam,
-            n_lam,
-            jnp.where(solved, lam, checkpoint),
-            jnp.where(solved, lam, state.centre),
-            jnp.where(solved | astray, jnp.inf, remaining),
-            jnp.where(solved, 0, steps),
-            state.iterations + 1,
-            solved & (residual(lam, n_lam, lam) <= enough),
+            lam=lam,
+            n_lam=n_lam,
+            checkpoint=jnp.where(solved, lam, checkpoint),
+            centre=jnp.where(solved, lam, state.centre),
+            residual=jnp.where(solved | astray, jnp.inf, remaining),
+            steps=jnp.where(solved, 0, steps),
+            iterations=state.iterations + 1,
+            converged=solved & (residual(lam, n_lam, lam) <= enough),
         )
 
     infinite, zero, false = jnp.full((), jnp.inf, lam.dtype), jnp.int32(0), jnp.asarray(False)
-    start = LoadSharing(lam, n_lam, lam, jnp.zeros_like(lam), infinite, zero, zero, false)
+    start = LoadSharing(
+        lam=lam,
+        n_lam=n_lam,
+        checkpoint=lam,
+        centre=jnp.zeros_like(lam),
+        residual=infinite,
+        steps=zero,
+        iterations=zero,
+        converged=false,
+    )
     return lax.while_loop(running, body, start)
 
 

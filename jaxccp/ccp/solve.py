@@ -245,14 +245,14 @@ def _statistics(
     finite = jnp.where(feasible, finite, Status.INFEASIBLE)
     status = jnp.where(best.finite, finite, Status.NON_FINITE)
     return Statistics(
-        status.astype(jnp.int32),
-        derivative.astype(jnp.int32),
-        best.iterations,
-        jnp.max(ccp, initial=0.0),
-        jnp.max(ncp, initial=0.0),
-        _rms(ccp),
-        _rms(ncp),
-        best.history,
+        status=status.astype(jnp.int32),
+        derivative=derivative.astype(jnp.int32),
+        iterations=best.iterations,
+        residual_ccp=jnp.max(ccp, initial=0.0),
+        residual_ncp=jnp.max(ncp, initial=0.0),
+        rms_ccp=_rms(ccp),
+        rms_ncp=_rms(ncp),
+        history=best.history,
     )
 
 

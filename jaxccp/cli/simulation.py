@@ -121,16 +121,16 @@ def simulate(
         trajectory.state,
     )
     return Run(
-        record(
+        recording=record(
             model.topology.bodies, state, trajectory, of_each_state(partial(energy, model), states)
         ),
-        steps,
-        every,
-        ready - begin,
-        run_s,
-        total / run_s,
-        states,
-        capacity_needed(report.contacts, report.candidates, report.smooth_contacts),
+        steps=steps,
+        every=every,
+        compile_s=ready - begin,
+        run_s=run_s,
+        steps_per_s=total / run_s,
+        states=states,
+        capacities=capacity_needed(report.contacts, report.candidates, report.smooth_contacts),
     )
 
 

@@ -50,12 +50,12 @@ def _core(shape: Geometry, points, semi_axes=None, radius=None, *, style, faces=
     """
     none = jnp.zeros(3, shape.size.dtype)
     return Core(
-        points,
-        jnp.ones(len(points), bool) if real is None else real,
-        jnp.diag(none if semi_axes is None else semi_axes),
-        shape.radius if radius is None else radius,
-        jnp.asarray(style, jnp.int32),
-        jnp.asarray(_NO_FACES if faces is None else faces, jnp.int32),
+        points=points,
+        real=jnp.ones(len(points), bool) if real is None else real,
+        sweep=jnp.diag(none if semi_axes is None else semi_axes),
+        radius=shape.radius if radius is None else radius,
+        style=jnp.asarray(style, jnp.int32),
+        faces=jnp.asarray(_NO_FACES if faces is None else faces, jnp.int32),
     )
 
 

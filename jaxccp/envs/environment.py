@@ -82,7 +82,17 @@ class Environment:
         zero, no = jnp.zeros((), dtype), jnp.zeros((), bool)
         metrics = dict.fromkeys(task.terms, zero) | dict.fromkeys(COUNTS, jnp.zeros((), jnp.int32))
         info = {"goal": start.goal, "action": action, "wrenches": wrenches}
-        return EnvState(physics, obs, zero, no, no, obs, key, metrics, info)
+        return EnvState(
+            physics=physics,
+            obs=obs,
+            reward=zero,
+            terminated=no,
+            truncated=no,
+            final_obs=obs,
+            key=key,
+            metrics=metrics,
+            info=info,
+        )
 
     def step(self, state: EnvState, action: Float[Floats, " nu"]) -> EnvState:
         task, info = self.task, state.info
@@ -135,7 +145,15 @@ class Environment:
             goal: goal of the episode.
         """
         qpos, qvel = self.layout.coordinates(self.model, state)
-        return Moment(self.model, state, qpos, qvel, wrenches, action, goal)
+        return Moment(
+            model=self.model,
+            state=state,
+            qpos=qpos,
+            qvel=qvel,
+            wrenches=wrenches,
+            action=action,
+            goal=goal,
+        )
 
     def _advanced(
         self, physics: Carry, action: Float[Array, " nu"]

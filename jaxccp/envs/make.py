@@ -76,7 +76,14 @@ def environment(source: str | Path | Loaded | Any, task: Task) -> Environment:
     limits[loaded.layout.places.control] = model.actuators.control_limits
     spec = Spec(*limits.T.astype(model.gravity.dtype))
     stepper = EulerImplicitLinearized(task.sim_dt, law=task.law, stop=STOP)
-    return Environment(model, loaded.layout, loaded.state, task, stepper, spec)
+    return Environment(
+        model=model,
+        layout=loaded.layout,
+        rest=loaded.state,
+        task=task,
+        stepper=stepper,
+        action_spec=spec,
+    )
 
 
 def _loaded(source: str | Path | Loaded | Any, max_contacts: int | None) -> Loaded:

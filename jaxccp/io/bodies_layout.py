@@ -78,12 +78,12 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     shift = np.zeros(rows)
     shift[len(scalars) :: width] = cohesion
     delassus = BodyDelassus(
-        jnp.asarray(whitened[: len(scalars)].reshape(-1, 6 * bodies.shape[1]), dtype),
-        jnp.asarray(whitened[len(scalars) :, :2].reshape(-1, width, 12), dtype),
-        jnp.asarray(scalar_bodies, jnp.int32),
-        jnp.asarray(contact_bodies, jnp.int32),
-        jnp.asarray(compliance, dtype),
-        count,
+        scalar_rows=jnp.asarray(whitened[: len(scalars)].reshape(-1, 6 * bodies.shape[1]), dtype),
+        contact_rows=jnp.asarray(whitened[len(scalars) :, :2].reshape(-1, width, 12), dtype),
+        scalar_bodies=jnp.asarray(scalar_bodies, jnp.int32),
+        contact_bodies=jnp.asarray(contact_bodies, jnp.int32),
+        compliance=jnp.asarray(compliance, dtype),
+        bodies=count,
     )
 
     impulse = np.zeros((count, 6))

@@ -79,5 +79,12 @@ def make_named_problem(
     if not name or Path(name).name != name:
         raise arrays.fault("name", f"{name!r} cannot name a file", "leave out the folder")
     return NamedProblem(
-        name, arrays.path, problem, order, shift, unit, float(objective), float(scale)
+        name=name,
+        path=arrays.path,
+        problem=problem,
+        order=order,
+        shift=shift,
+        unit=unit,
+        objective=float(objective),
+        scale=float(scale),
     )

@@ -64,12 +64,12 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     r = b + np.einsum("nbi,nbi->n", rows, motion[bodies[block]])
 
     paired = BodyDelassus(
-        jnp.asarray(rows[:s].reshape(-1, 6 * bodies.shape[1]), dtype),
-        jnp.asarray(rows[s:, :2].reshape(-1, width, 12), dtype),
-        jnp.asarray(bodies[:s], jnp.int32),
-        jnp.asarray(bodies[s:, :2], jnp.int32),
-        jnp.asarray(compliance, dtype),
-        nb + 1,
+        scalar_rows=jnp.asarray(rows[:s].reshape(-1, 6 * bodies.shape[1]), dtype),
+        contact_rows=jnp.asarray(rows[s:, :2].reshape(-1, width, 12), dtype),
+        scalar_bodies=jnp.asarray(bodies[:s], jnp.int32),
+        contact_bodies=jnp.asarray(bodies[s:, :2], jnp.int32),
+        compliance=jnp.asarray(compliance, dtype),
+        bodies=nb + 1,
     )
     delassus: Delassus = paired
     if matrix is not None:

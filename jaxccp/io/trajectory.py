@@ -86,13 +86,13 @@ def record(
     state, report = trajectory.state, trajectory.report
     time = joined(initial.time, state.time)
     return Recording(
-        bodies,
-        time[0] if axis else time,
-        joined(initial.position, state.position),
-        joined(initial.quaternion, state.quaternion),
-        joined(initial.velocity, state.velocity),
-        joined(initial.angular_velocity, state.angular_velocity),
-        np.asarray(energy),
+        bodies=bodies,
+        time=time[0] if axis else time,
+        position=joined(initial.position, state.position),
+        quaternion=joined(initial.quaternion, state.quaternion),
+        velocity=joined(initial.velocity, state.velocity),
+        angular_velocity=joined(initial.angular_velocity, state.angular_velocity),
+        energy=np.asarray(energy),
         **_of_steps(report),
     )
 
@@ -157,19 +157,19 @@ def load_trajectory(path: str | Path) -> Recording:
                 "quaternion", f"lengths differ from 1 by {deviation:.2g}", "store unit quaternions"
             )
         return Recording(
-            bodies,
-            time,
-            vectors("position", 3),
-            quaternion,
-            vectors("velocity", 3),
-            vectors("angular_velocity", 3),
-            arrays.floats("energy", *lead, samples),
-            arrays.integers("contacts", *lead, steps),
-            arrays.integers("iterations", *lead, steps),
-            arrays.integers("status", *lead, steps),
-            arrays.integers("overflow", *lead, steps).astype(bool),
-            arrays.not_negative("residual_ccp", *lead, steps),
-            arrays.not_negative("residual_ncp", *lead, steps),
+            bodies=bodies,
+            time=time,
+            position=vectors("position", 3),
+            quaternion=quaternion,
+            velocity=vectors("velocity", 3),
+            angular_velocity=vectors("angular_velocity", 3),
+            energy=arrays.floats("energy", *lead, samples),
+            contacts=arrays.integers("contacts", *lead, steps),
+            iterations=arrays.integers("iterations", *lead, steps),
+            status=arrays.integers("status", *lead, steps),
+            overflow=arrays.integers("overflow", *lead, steps).astype(bool),
+            residual_ccp=arrays.not_negative("residual_ccp", *lead, steps),
+            residual_ncp=arrays.not_negative("residual_ncp", *lead, steps),
         )
 
 

@@ -133,14 +133,14 @@ class BodyBuilder(PairBuilder):
         fresh("body", name, self._body_names)
         self._bodies.append(
             BodySpec(
-                name,
-                free,
-                mass,
-                inertia,
-                finite_vector(f"{label}: position [m]", position, 3),
-                unit_quaternion(f"{label}: quaternion", quaternion),
-                finite_vector(f"{label}: velocity [m/s]", velocity, 3),
-                finite_vector(f"{label}: angular_velocity [rad/s]", spin, 3),
+                name=name,
+                free=free,
+                mass=mass,
+                inertia=inertia,
+                position=finite_vector(f"{label}: position [m]", position, 3),
+                quaternion=unit_quaternion(f"{label}: quaternion", quaternion),
+                velocity=finite_vector(f"{label}: velocity [m/s]", velocity, 3),
+                angular_velocity=finite_vector(f"{label}: angular_velocity [rad/s]", spin, 3),
             )
         )
         return len(self._bodies) - 1
@@ -191,14 +191,14 @@ class BodyBuilder(PairBuilder):
         label = f"{shape.kind} on body {carrier!r}"
         self._shapes.append(
             ShapeSpec(
-                shape_name,
-                body,
-                shape,
-                finite_vector(f"{label}: position [m]", position, 3),
-                unit_quaternion(f"{label}: quaternion", quaternion),
-                Material() if material is None else material,
-                group,
-                mask,
+                name=shape_name,
+                body=body,
+                shape=shape,
+                position=finite_vector(f"{label}: position [m]", position, 3),
+                quaternion=unit_quaternion(f"{label}: quaternion", quaternion),
+                material=Material() if material is None else material,
+                group=group,
+                mask=mask,
             )
         )
         return len(self._shapes) - 1

@@ -123,26 +123,27 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
         surfaces = [p.material for p in self._shapes if p.material.smooth is None]
         pairs = self._shapes, self._pair_friction
         topology = Topology(
-            tuple(body.name for body in self._bodies),
-            free,
-            family,
-            tuple(spec.name for spec in self._shapes),
-            tuple(spec.shape.kind for spec in self._shapes),
-            np.array([spec.body for spec in self._shapes], np.int32),
-            table_rows(self._shapes),
-            pair_groups(*pairs, hard, movable, self.broad_phase),
-            self.combination,
-            any(surface.spinning or surface.rolling for surface in surfaces)
+            bodies=tuple(body.name for body in self._bodies),
+            free=free,
+            family=family,
+            shape_names=tuple(spec.name for spec in self._shapes),
+            shapes=tuple(spec.shape.kind for spec in self._shapes),
+            shape_body=np.array([spec.body for spec in self._shapes], np.int32),
+            row=table_rows(self._shapes),
+            pairs=pair_groups(*pairs, hard, movable, self.broad_phase),
+            combination=self.combination,
+            rolls=any(surface.spinning or surface.rolling for surface in surfaces)
             or any(
                 (spinning or rolling) and hard(*pair)
                 for pair, (_, spinning, rolling) in self._pair_friction.items()
             ),
-            any(surface.restitution > 0 for surface in surfaces) or self.impact_times == "all",
-            self.impact_times,
-            max_contacts,
-            linkage,
-            axisymmetric(self._joints, self._bodies),
-            smooth_topology(
+            rebounds=any(surface.restitution > 0 for surface in surfaces)
+            or self.impact_times == "all",
+            impact_times=self.impact_times,
+            max_contacts=max_contacts,
+            linkage=linkage,
+            axisymmetric=axisymmetric(self._joints, self._bodies),
+            smooth=smooth_topology(
                 *pairs,
                 smooth,
                 movable,
@@ -153,20 +154,20 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             ),
         )
         model = Model(
-            body_table(self._bodies),
-            shape_table(*pairs, self.margin, self._may_touch),
-            joints,
-            axes,
-            tendons,
-            actuators,
-            jnp.asarray(finite_vector("gravity [m/s²]", self.gravity, 3), float),
-            ContactSettings(
+            bodies=body_table(self._bodies),
+            shapes=shape_table(*pairs, self.margin, self._may_touch),
+            joints=joints,
+            axes=axes,
+            tendons=tendons,
+            actuators=actuators,
+            gravity=jnp.asarray(finite_vector("gravity [m/s²]", self.gravity, 3), float),
+            contact=ContactSettings(
                 jnp.asarray(nonnegative("margin [m]", self.margin), float),
                 jnp.asarray(nonnegative("recovery_speed [m/s]", self.recovery_speed), float),
                 jnp.asarray(nonnegative("min_bounce_speed [m/s]", self.min_bounce_speed), float),
             ),
-            Sites.of(list(self._sites.values()), self._sites),
-            topology,
+            sites=Sites.of(list(self._sites.values()), self._sites),
+            topology=topology,
             families=tuple(self._families),
             smooth=smooth_surfaces(self._shapes, topology, self._families, self.smooth_laws),
             activations=Activations.of([spec_.actuator.activation for spec_ in self._actuators]),

@@ -108,13 +108,13 @@ class JointBuilder(PairBuilder):
             self._explicit_frames = True
         self._joints.append(
             JointSpec(
-                label,
-                joint,
-                (first, second),
-                np.array([finite_vector(f"{what}: anchor [m]", f[0], 3) for f in frames]),
-                np.array([unit_quaternion(f"{what}: quaternion", f[1]) for f in frames]),
-                closes_loop,
-                names,
+                name=label,
+                joint=joint,
+                bodies=(first, second),
+                anchor=np.array([finite_vector(f"{what}: anchor [m]", f[0], 3) for f in frames]),
+                frame=np.array([unit_quaternion(f"{what}: quaternion", f[1]) for f in frames]),
+                closes_loop=closes_loop,
+                axes=names,
             )
         )
         if not collide:

@@ -158,14 +158,14 @@ def attach_sensors(
     ]
     index = [i if about is None else about for i, about in enumerate(target)]
     plan = Plan(
-        tuple(sensors),
-        tuple(sensor.kind for sensor in sensors.values()),
-        np.array(index, np.int32),
-        tuple(subject for subject, _ in frames),
-        tuple(reference for _, reference in frames),
-        np.array([sensor.bounds for sensor in sensors.values()], float).reshape(-1, 2),
-        np.array(finder.groups, bool).reshape(-1, len(model.topology.bodies)),
-        tuple(
+        names=tuple(sensors),
+        kinds=tuple(sensor.kind for sensor in sensors.values()),
+        index=np.array(index, np.int32),
+        subjects=tuple(subject for subject, _ in frames),
+        references=tuple(reference for _, reference in frames),
+        bounds=np.array([sensor.bounds for sensor in sensors.values()], float).reshape(-1, 2),
+        groups=np.array(finder.groups, bool).reshape(-1, len(model.topology.bodies)),
+        scopes=tuple(
             finder.scope(f"sensor {name!r}", sensor, subject)
             for (name, sensor), (subject, _) in zip(sensors.items(), frames, strict=True)
         ),

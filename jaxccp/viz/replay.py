@@ -118,18 +118,18 @@ def replay(
     mass = float(np.sum(np.where(topology.free, model.bodies.mass, 0.0)))
     weight = mass * float(np.linalg.norm(np.asarray(model.gravity)))
     return Replay(
-        topology.bodies,
-        moving_bodies(model, position, quaternion),
-        tuple(_solids(model)),
-        tuple(_grounds(model)),
-        tuple(body_colours(model)),
-        skin(model, range(count)),
-        np.asarray(time, float),
-        np.asarray(position, float),
-        np.asarray(quaternion, float),
-        point,
-        force,
-        weight or mass or largest or 1.0,
+        bodies=topology.bodies,
+        movable=moving_bodies(model, position, quaternion),
+        solids=tuple(_solids(model)),
+        grounds=tuple(_grounds(model)),
+        colours=tuple(body_colours(model)),
+        skin=skin(model, range(count)),
+        time=np.asarray(time, float),
+        position=np.asarray(position, float),
+        quaternion=np.asarray(quaternion, float),
+        point=point,
+        force=force,
+        weight=weight or mass or largest or 1.0,
     )
 
 

@@ -106,4 +106,14 @@ def surface(scene: viser.SceneApi, replay: Replay, size: float) -> Surface | Non
     # With the maximum, a short impact would leave all other instants without colour.
     stretch = [np.abs(replay.skin.stretch(position)) for position in replay.position]
     largest = max(float(np.quantile(stretch, COVERED)), MIN_STRETCH)
-    return Surface(lines, meshes, ends, nodes, triangles, patch, line, replay.skin, largest)
+    return Surface(
+        lines=lines,
+        meshes=meshes,
+        ends=ends,
+        nodes=nodes,
+        triangles=triangles,
+        patch=patch,
+        line=line,
+        skin=replay.skin,
+        largest=largest,
+    )

@@ -61,7 +61,16 @@ def _sector(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> _Sect
     inside = outward < mu * normal
     face = ~inside & (corner * sideways < tan(pi / sides) ** 2 * mu * on_face)
     apex = ~inside & ~face & (on_edge <= 0)
-    return _Sector(side, vertex, steep, on_face, on_edge, inside, face, apex)
+    return _Sector(
+        side=side,
+        vertex=vertex,
+        steep=steep,
+        on_face=on_face,
+        on_edge=on_edge,
+        inside=inside,
+        face=face,
+        apex=apex,
+    )
 
 
 def project(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 3"]:

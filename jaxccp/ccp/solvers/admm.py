@@ -144,7 +144,14 @@ class ADMM(Solver):
         u = n_lam + task.problem.r
         v = task.problem.corrected(u, task.law)
         shift = task.problem.de_saxce(u) if task.law == "ncp" else 0.0 * task.problem.cones.mu
-        return _State(lam, n_lam, v, shift, penalty, self._factor(task, penalty.sigma))
+        return _State(
+            z=lam,
+            n_z=n_lam,
+            v=v,
+            shift=shift,
+            penalty=penalty,
+            factor=self._factor(task, penalty.sigma),
+        )
 
     def _factor(self, task: Task, sigma: Array) -> Factors | None:
         """Factorise D^½ N D^½ + σ I."""
@@ -191,7 +198,9 @@ class ADMM(Solver):
         )
         changed = penalty.sigma != sigma
         factor = when(changed, lambda: self._factor(task, penalty.sigma), state.factor)
-        return _State(z, problem.delassus.apply(z), v, shift, penalty, factor)
+        return _State(
+            z=z, n_z=problem.delassus.apply(z), v=v, shift=shift, penalty=penalty, factor=factor
+        )
 
     def _judge(self, penalty: _Penalty, gap: Array, step_square: Array) -> _Penalty:
         """Return the penalty after an iteration, with σ changed if its window is full and the ratio
@@ -217,16 +226,16 @@ class ADMM(Solver):
         sigma = jnp.clip(penalty.sigma * jnp.exp(sign * log_step), floor, MAX_PENALTY)
         changed = sigma != penalty.sigma
         return _Penalty(
-            sigma,
-            jnp.where(full, 0.0, gap),
-            jnp.where(full, 0.0, step_square),
-            jnp.where(changed, jnp.inf, jnp.where(full, gap + step_square, penalty.before)),
-            jnp.where(full, 0, count),
-            jnp.where(changed, GROWTH * penalty.window, penalty.window),
-            log_step,
-            jnp.where(sign != 0, sign, penalty.last),
-            floor,
-            jnp.where(raise_floor, 0, low),
+            sigma=sigma,
+            gap=jnp.where(full, 0.0, gap),
+            step_square=jnp.where(full, 0.0, step_square),
+            before=jnp.where(changed, jnp.inf, jnp.where(full, gap + step_square, penalty.before)),
+            count=jnp.where(full, 0, count),
+            window=jnp.where(changed, GROWTH * penalty.window, penalty.window),
+            log_step=log_step,
+            last=jnp.where(sign != 0, sign, penalty.last),
+            floor=floor,
+            low=jnp.where(raise_floor, 0, low),
         )
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:

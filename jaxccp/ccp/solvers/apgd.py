@@ -67,7 +67,9 @@ class APGD(Solver):
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         start, unit = task.data.point(lam, n_lam), jnp.ones((), lam.dtype)
         lipschitz = self._estimate(task, self._gradient(task, start))
-        return _State(start, start, start, unit, lipschitz, jnp.int32(0))
+        return _State(
+            x=start, trial=start, y=start, theta=unit, lipschitz=lipschitz, rejected=jnp.int32(0)
+        )
 
     def _gradient(self, task: Task, y: Float[Array, "2 n"]) -> Array:
         """Return the gradient of the objective at ``y`` in scaled multipliers."""
@@ -97,12 +99,12 @@ class APGD(Solver):
         momentum = jnp.where(restart, 0.0, momentum)
         theta = jnp.where(restart, 1.0, theta)
         return _State(
-            jnp.where(accept, trial, state.x),
-            trial,
-            jnp.where(accept, trial + momentum * progress, y),
-            jnp.where(accept, theta, state.theta),
-            lipschitz,
-            jnp.where(accept, 0, state.rejected + 1),
+            x=jnp.where(accept, trial, state.x),
+            trial=trial,
+            y=jnp.where(accept, trial + momentum * progress, y),
+            theta=jnp.where(accept, theta, state.theta),
+            lipschitz=lipschitz,
+            rejected=jnp.where(accept, 0, state.rejected + 1),
         )
 
     def _judged(self, state: _State, trial: Float[Array, "2 n"]) -> tuple[Bool[Array, ""], Array]:

@@ -71,7 +71,15 @@ class BarzilaiBorwein(Solver):
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         zero, point = jnp.zeros((), lam.dtype), task.data.point(lam, n_lam)
         first = jnp.int32(FIRST)
-        return _State(point, zero + 1, first, zero + jnp.inf, zero, zero, jnp.int32(0))
+        return _State(
+            point=point,
+            step=zero + 1,
+            count=first,
+            limit=zero + jnp.inf,
+            peak=zero,
+            best=zero,
+            stale=jnp.int32(0),
+        )
 
     def step(self, task: Task, state: _State) -> _State:
         scaling: Scaling = task.data
@@ -101,15 +109,15 @@ class BarzilaiBorwein(Solver):
         renew = stale >= PATIENCE
         quotient = self._quotient(task, state.count, target, d, n_d, curvature)
         return _State(
-            jnp.stack(
+            point=jnp.stack(
                 [jnp.where(full, trial, x + t * d), jnp.where(renewal, product, v + t * n_d)]
             ),
-            jnp.where(renewal, state.step, quotient),
-            jnp.where(state.count == LAST, RENEWAL, jnp.maximum(state.count + 1, FIRST)),
-            jnp.where(renew, peak, state.limit - change),
-            jnp.where(better | renew, 0.0, peak),
-            jnp.where(better, 0.0, best),
-            jnp.where(renew, 0, stale),
+            step=jnp.where(renewal, state.step, quotient),
+            count=jnp.where(state.count == LAST, RENEWAL, jnp.maximum(state.count + 1, FIRST)),
+            limit=jnp.where(renew, peak, state.limit - change),
+            peak=jnp.where(better | renew, 0.0, peak),
+            best=jnp.where(better, 0.0, best),
+            stale=jnp.where(renew, 0, stale),
         )
 
     def _quotient(

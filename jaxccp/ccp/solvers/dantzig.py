@@ -138,7 +138,18 @@ class Dantzig(Solver):
         inverse = jnp.pad(data.inverse + lifted, ((0, 1), (0, 0)))
         path = (inverse @ cover).at[-1].set(-1.0)
         zero, done = jnp.zeros_like(r), jnp.asarray(False)
-        return _State(zeta, t, side, inverse, path, cover, h, zero, zero, done)
+        return _State(
+            zeta=zeta,
+            t=t,
+            side=side,
+            inverse=inverse,
+            path=path,
+            cover=cover,
+            h=h,
+            lam=zero,
+            n_lam=zero,
+            done=done,
+        )
 
     def step(self, task: Task, state: _State) -> _State:
         rows, n = self._rows(task), task.rho.shape[0]
@@ -183,7 +194,18 @@ class Dantzig(Solver):
         sound = jnp.all(jnp.isfinite(n_lam))
         lam, n_lam = jnp.where(sound, lam, state.lam), jnp.where(sound, n_lam, state.n_lam)
         done = ends | ~sound
-        after = _State(zeta, t, side, inverse, path, state.cover, state.h, lam, n_lam, done)
+        after = _State(
+            zeta=zeta,
+            t=t,
+            side=side,
+            inverse=inverse,
+            path=path,
+            cover=state.cover,
+            h=state.h,
+            lam=lam,
+            n_lam=n_lam,
+            done=done,
+        )
         return self._second_pass(task, after) if self.bounds == "one-shot" else after
 
     def _second_pass(self, task: Task, state: _State) -> _State:

@@ -122,7 +122,15 @@ class GradientNewton(Solver):
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         x, n_x = task.data.point(lam, n_lam)
         infinite, none = jnp.full((), jnp.inf, lam.dtype), jnp.zeros((), lam.dtype)
-        return _State(x, n_x, x, none, none, infinite, jnp.asarray(False))
+        return _State(
+            x=x,
+            n_x=n_x,
+            y=x,
+            momentum=none,
+            lipschitz=none,
+            best=infinite,
+            promising=jnp.asarray(False),
+        )
 
     def _estimate(self, task: Task, state: _State) -> Array:
         """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
@@ -203,7 +211,15 @@ class GradientNewton(Solver):
         if task.law == "ccp":
             bound = jnp.where(last > 0, FORGETTING, 1.0) * bound
         lipschitz = jnp.maximum(bound, jnp.maximum(highest, last))
-        return _State(end.x, n_x, end.y, end.momentum, lipschitz, state.best, jnp.asarray(False))
+        return _State(
+            x=end.x,
+            n_x=n_x,
+            y=end.y,
+            momentum=end.momentum,
+            lipschitz=lipschitz,
+            best=state.best,
+            promising=jnp.asarray(False),
+        )
 
     def _newton_step(self, task: Task, state: _State) -> _State:
         """Return the state after a Newton step, if that lowers the residual."""

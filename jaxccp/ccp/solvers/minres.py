@@ -107,16 +107,16 @@ class MINRES(Solver):
         zero = jax.tree.map(jnp.zeros_like, x)
         unit, none = jnp.ones_like(beta), jnp.zeros_like(beta)
         return _State(
-            x,
-            n_lam,
-            zero,
-            residual.divided_by(beta),
-            zero,
-            zero,
-            beta,
-            beta,
-            (unit, unit),
-            (none, none),
+            x=x,
+            n_lam=n_lam,
+            v_before=zero,
+            v=residual.divided_by(beta),
+            w_before=zero,
+            w=zero,
+            beta=beta,
+            eta=beta,
+            cosines=(unit, unit),
+            sines=(none, none),
         )
 
     def step(self, task: Task, state: _State) -> _State:
@@ -134,16 +134,16 @@ class MINRES(Solver):
         x = state.x.plus(cosine * state.eta, w)
         n_lam = task.problem.delassus.apply(jnp.sqrt(task.rho) * x.rows)
         return _State(
-            x,
-            n_lam,
-            state.v,
-            following.divided_by(after),
-            state.w,
-            w,
-            after,
-            -sine * state.eta,
-            (c1, cosine),
-            (s1, sine),
+            x=x,
+            n_lam=n_lam,
+            v_before=state.v,
+            v=following.divided_by(after),
+            w_before=state.w,
+            w=w,
+            beta=after,
+            eta=-sine * state.eta,
+            cosines=(c1, cosine),
+            sines=(s1, sine),
         )
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:

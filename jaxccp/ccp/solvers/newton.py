@@ -107,22 +107,22 @@ class Newton(Solver):
         point = interior.start(problem, task.rho)
         residual = task.residual(lam, n_lam)
         return _State(
-            lam,
-            n_lam,
-            lam,
-            n_lam,
-            lam,
-            n_lam,
-            residual,
-            jnp.int32(0),
-            jnp.int32(0),
-            point,
-            problem.delassus.apply(point.lam),
-            jnp.any(lam != 0),
-            PROXIMAL_RESIDUAL * problem.scale(),
-            jnp.int32(0),
-            jnp.asarray(False),
-            jnp.asarray(False),
+            lam=lam,
+            n_lam=n_lam,
+            eta=lam,
+            n_eta=n_lam,
+            anchor=lam,
+            n_anchor=n_lam,
+            best=residual,
+            stall_count=jnp.int32(0),
+            weight=jnp.int32(0),
+            point=point,
+            n_point=problem.delassus.apply(point.lam),
+            finishing=jnp.any(lam != 0),
+            attempt=PROXIMAL_RESIDUAL * problem.scale(),
+            stuck=jnp.int32(0),
+            lagged=jnp.asarray(False),
+            done=jnp.asarray(False),
         )
 
     def step(self, task: Task, state: _State) -> _State:

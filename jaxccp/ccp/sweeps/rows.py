@@ -241,12 +241,12 @@ def _sparse_rows(
     row, column = row[by_row], column[by_row]
     entries = scale[row][:, :, None] * delassus.entries[by_row] * scale[column][:, None, :]
     return _SparseRows(
-        jnp.pad(entries, ((0, piece), (0, 0), (0, 0))),
-        jnp.pad(row, (0, piece)),
-        jnp.pad(column, (0, piece)),
-        jnp.searchsorted(row, jnp.arange(blocks + 1)),
-        width,
-        piece,
+        entries=jnp.pad(entries, ((0, piece), (0, 0), (0, 0))),
+        row=jnp.pad(row, (0, piece)),
+        column=jnp.pad(column, (0, piece)),
+        first=jnp.searchsorted(row, jnp.arange(blocks + 1)),
+        width=width,
+        piece=piece,
     )
 
 

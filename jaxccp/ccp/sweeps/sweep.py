@@ -143,21 +143,21 @@ def prepare(problem: Problem, schedule: Schedule, scale: Float[Array, " n"]) -> 
     _, contact_blocks = problem.delassus.blocks(scalars)
     _, sizes = problem.cones.split(scale)
     blocks = Blocks(
-        ordered(inner.lo, nothing),
-        ordered(inner.hi, nothing),
-        ordered(jnp.zeros_like(inner.lo), inner.mu),
-        ordered(jnp.zeros(scalars, bool), jnp.ones(contacts, bool)),
-        ordered(
+        lo=ordered(inner.lo, nothing),
+        hi=ordered(inner.hi, nothing),
+        mu=ordered(jnp.zeros_like(inner.lo), inner.mu),
+        is_contact=ordered(jnp.zeros(scalars, bool), jnp.ones(contacts, bool)),
+        coupling=ordered(
             jnp.zeros((scalars, 2), scale.dtype),
             contact_blocks[:, 0, 1:] * sizes[:, :1] * sizes[:, 1:],
         ),
-        inner.cone_type,
+        cone_type=inner.cone_type,
     )
     return Sweep(
-        schedule,
-        positions(schedule),
-        s,
-        blocks,
-        row_products(problem.delassus, s, schedule, scalars),
-        scalars,
+        schedule=schedule,
+        position=positions(schedule),
+        scale=s,
+        blocks=blocks,
+        rows=row_products(problem.delassus, s, schedule, scalars),
+        scalars=scalars,
     )

@@ -120,7 +120,15 @@ def _identified(
         errors = TossErrors(held_out, settings)
         initial = fitted_cube.fit.problem.column("initial")
         before, after = (errors.compare(values) for values in (initial, fitted_cube.fit.values))
-        identified = Identified(settings, fitted_cube, fitted, held_out, errors, before, after)
+        identified = Identified(
+            settings=settings,
+            cube_fit=fitted_cube,
+            fitted=fitted,
+            held_out=held_out,
+            errors=errors,
+            before=before,
+            after=after,
+        )
         report = as_json(identified, truth)
         if request.out is not None:
             follower.stage("drawing")

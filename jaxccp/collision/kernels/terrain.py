@@ -131,12 +131,12 @@ def _triangle(
     base = corners - down * jnp.array([0.0, 0.0, 1.0], corners.dtype)
     none = jnp.zeros((3, 3), corners.dtype)
     prism = Core(
-        jnp.concatenate([corners, base]),
-        jnp.ones(6, bool),
-        none,
-        none[0, 0],
-        jnp.array(FACETED, jnp.int32),
-        jnp.arange(3, dtype=jnp.int32)[None],
+        points=jnp.concatenate([corners, base]),
+        real=jnp.ones(6, bool),
+        sweep=none,
+        radius=none[0, 0],
+        style=jnp.array(FACETED, jnp.int32),
+        faces=jnp.arange(3, dtype=jnp.int32)[None],
     )
     pair = stacked(prism, core)
     separation = separate(pair, normal)

@@ -154,7 +154,14 @@ def articulate(
     _, (transfer, mobility, spread, stiffness) = _scan_forest(
         forest, step, inertia, (body_rows, parent_rows, compliances), reverse=True
     )
-    return Articulated(transfer, mobility, spread, stiffness, parent_rows, forest)
+    return Articulated(
+        transfer=transfer,
+        mobility=mobility,
+        spread=spread,
+        stiffness=stiffness,
+        parent_rows=parent_rows,
+        forest=forest,
+    )
 
 
 def _inverse_root(a: Float[Array, "w n n"]) -> Float[Array, "w n n"]:

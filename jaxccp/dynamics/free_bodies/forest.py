@@ -93,4 +93,11 @@ def forest(edges: Sequence[Edge], rooted: Sequence[int], rows: int, movable: np.
                 second[i, j] = edge.second
     tree_rows = np.concatenate([np.zeros(0, int), *(edge.rows for edge in edges)])
     loop_rows = np.setdiff1d(np.arange(rows), tree_rows)
-    return Forest(bodies, parents, table, second, loop_rows, (count, rows))
+    return Forest(
+        bodies=bodies,
+        parents=parents,
+        rows=table,
+        second=second,
+        loop_rows=loop_rows,
+        total=(count, rows),
+    )

@@ -139,12 +139,12 @@ class FreeBodies:
             scalar_rows_, scalar_impulse_rows = self.joints.whitened(self.root)
             bodies = self.joints.remaining().bodies
         delassus = impulse_map = BodyDelassus(
-            scalar_rows_,
-            contact_rows,
-            bodies,
-            contacts.bodies,
-            compliance,
-            len(self.free_velocity),
+            scalar_rows=scalar_rows_,
+            contact_rows=contact_rows,
+            scalar_bodies=bodies,
+            contact_bodies=contacts.bodies,
+            compliance=compliance,
+            bodies=len(self.free_velocity),
         )
         if impulse_rows is not contact_rows:
             impulse_map = replace(

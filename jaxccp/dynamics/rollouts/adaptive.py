@@ -193,7 +193,14 @@ def _run(
         return carry, left, h, report.after(accepted, worse, length, error, overflow)
 
     zero, no = jnp.int32(0), jnp.asarray(False)
-    report = AdaptiveReport(zero, zero, zero, longest, jnp.zeros_like(longest), no)
+    report = AdaptiveReport(
+        status=zero,
+        steps=zero,
+        rejected=zero,
+        shortest=longest,
+        error=jnp.zeros_like(longest),
+        overflow=no,
+    )
     carry, left, _, report = lax.while_loop(
         unfinished, try_step, (stepper.init(model, state), everything, longest, report)
     )

@@ -58,7 +58,16 @@ class Rows:
             hi: largest impulse [N s, N m s].
         """
         zero = jnp.zeros_like(bias)
-        return Rows(jacobian, bodies, bias, zero, lo, hi, zero, zero)
+        return Rows(
+            jacobian=jacobian,
+            bodies=bodies,
+            bias=bias,
+            compliance=zero,
+            lo=lo,
+            hi=hi,
+            stiffness=zero,
+            offset=zero,
+        )
 
     @staticmethod
     def none(dtype: DTypeLike) -> "Rows":
@@ -88,7 +97,16 @@ class Rows:
             hi: largest impulse [N s, N m s].
         """
         alpha = jnp.where(stiffness > 0, stiffness, stiffness + VANISHING)
-        return Rows(jacobian, bodies, offset / alpha, 1.0 / alpha, lo, hi, stiffness, offset)
+        return Rows(
+            jacobian=jacobian,
+            bodies=bodies,
+            bias=offset / alpha,
+            compliance=1.0 / alpha,
+            lo=lo,
+            hi=hi,
+            stiffness=stiffness,
+            offset=offset,
+        )
 
     def select(self, index: np.ndarray) -> "Rows":
         """Return the rows at these indices."""

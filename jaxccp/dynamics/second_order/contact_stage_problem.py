@@ -66,4 +66,11 @@ class ContactStageProblem:
         early = self.action.weight_by_remaining_time(self.problem, lam)
         transport, _ = self.mobility.accelerations(early @ self.jacobians, no_drift)
         world = self.units.to_world(blocks)
-        return Impulses(scalars, world, delassus.impulse(lam), velocity, transport, loop_impulses)
+        return Impulses(
+            scalars=scalars,
+            contacts=world,
+            whitened=delassus.impulse(lam),
+            velocity=velocity,
+            transport=transport,
+            loop_impulses=loop_impulses,
+        )

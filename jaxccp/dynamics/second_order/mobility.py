@@ -120,7 +120,15 @@ class Configuration:
         space = VelocitySpace.of(model, state, tree_map, free_bodies=True)
         coordinates = coordinate_rates(model, motion, space)
         mass = BodyMass.of(model, state)
-        return Configuration(model, state, motion, trees, space, coordinates, mass)
+        return Configuration(
+            model=model,
+            state=state,
+            motion=motion,
+            screws=trees,
+            space=space,
+            coordinates=coordinates,
+            mass=mass,
+        )
 
     def mobility(self, h: Array | float | None = None) -> Mobility:
         """Return the mobility of M, or that of M + h D + h² K for a step of ``h`` [s].
@@ -197,7 +205,14 @@ class Configuration:
     def reduced_step(self, h: Array | float) -> Step:
         """Return the inputs of rows over the generalised velocities, for a step of ``h`` [s]."""
         control = jnp.zeros_like(self.model.actuators.gear)
-        return Step(self.model, self.state, self.motion, h, control, self.coordinates)
+        return Step(
+            model=self.model,
+            state=self.state,
+            motion=self.motion,
+            h=h,
+            control=control,
+            reduced=self.coordinates,
+        )
 
     def _compliant(self, h: Array | float) -> Rows:
         soft, _ = row_parts(self.model.topology)

@@ -162,7 +162,9 @@ def _iterate(
         return replace(final, rounded=ineffective & (final.worst <= rounding))
 
     infinite, false = jnp.full((), jnp.inf, x.dtype), jnp.asarray(False)
-    start = _Iterate(x, x, infinite, false, false, jnp.zeros((), jnp.int32))
+    start = _Iterate(
+        x=x, change=x, worst=infinite, shrinks=false, rounded=false, count=jnp.zeros((), jnp.int32)
+    )
     return lax.while_loop(unconverged, with_jacobian, start)
 
 

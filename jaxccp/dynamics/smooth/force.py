@@ -169,7 +169,15 @@ def smooth_forces(
             inputs, law, tangential, present, slides, relative_used, local_force, elapsed
         )
         resisting = resistance(contacts, action, relative_used, local_force, slopes_, elapsed)
-    return SmoothForces(contacts, force, torque, slides, wrenches, new_memory, resisting)
+    return SmoothForces(
+        contacts=contacts,
+        force=force,
+        torque=torque,
+        slides=slides,
+        wrenches=wrenches,
+        memory=new_memory,
+        resistance=resisting,
+    )
 
 
 def forces_at_end(

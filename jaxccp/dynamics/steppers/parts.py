@@ -116,7 +116,15 @@ def assemble_step(
         state = replace(state, joint_positions=motion.coordinate)
     warm_start = recall(carry.warm_start, contacts)
     return AssembledStep(
-        model, state, contacts, distant, warm_start, motion, system, smooth, control
+        model=model,
+        state=state,
+        contacts=contacts,
+        distant=distant,
+        warm_start=warm_start,
+        motion=motion,
+        system=system,
+        smooth=smooth,
+        control=control,
     )
 
 

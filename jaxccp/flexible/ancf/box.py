@@ -74,13 +74,13 @@ def box(
     reference, start = (part.reshape(-1, 3) for part in (reference, start))
     first = np.arange(len(lattice)) * number
     elements = ContinuumElements(
-        reference[rows],
-        jnp.broadcast_to(size / np.array(counts), (len(rows), 3)),
-        moduli,
-        jnp.asarray(density, float),
-        jnp.asarray(retardation, float),
-        shape,
-        layers,
+        reference=reference[rows],
+        size=jnp.broadcast_to(size / np.array(counts), (len(rows), 3)),
+        moduli=moduli,
+        density=jnp.asarray(density, float),
+        retardation=jnp.asarray(retardation, float),
+        shape=shape,
+        layers=layers,
     )
     positions = np.arange(len(start)) % number == 0
     fixed = np.repeat(_on(clamped, lattice, counts), number)

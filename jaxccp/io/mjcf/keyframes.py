@@ -40,13 +40,13 @@ def keyframes(source: Source) -> dict[str, Keyframe]:
     m = source.m
     return {
         source.name("key", key) or source.unused_name("key", str(key)): Keyframe(
-            float(m.key_time[key]),
-            np.array(m.key_qpos[key]),
-            np.array(m.key_qvel[key]),
-            np.array(m.key_ctrl[key]),
-            np.array(m.key_act[key]),
-            np.array(m.key_mpos[key]).reshape(-1, 3),
-            np.array(m.key_mquat[key]).reshape(-1, 4),
+            time=float(m.key_time[key]),
+            qpos=np.array(m.key_qpos[key]),
+            qvel=np.array(m.key_qvel[key]),
+            ctrl=np.array(m.key_ctrl[key]),
+            act=np.array(m.key_act[key]),
+            mpos=np.array(m.key_mpos[key]).reshape(-1, 3),
+            mquat=np.array(m.key_mquat[key]).reshape(-1, 4),
         )
         for key in range(m.nkey)
     }

@@ -155,14 +155,14 @@ def load(
     except ValueError as error:
         raise InputError(source.path, str(error), "correct the file") from None
     return Loaded(
-        str(source.origin),
-        replace(built, fluid=fluid),
-        state,
-        places,
-        sensors,
-        keys,
-        float(source.m.opt.timestep),
-        tuple(report.ignored),
-        tuple(report.approximated),
-        reading,
+        source=str(source.origin),
+        model=replace(built, fluid=fluid),
+        state=state,
+        layout=places,
+        sensors=sensors,
+        keyframes=keys,
+        timestep=float(source.m.opt.timestep),
+        ignored=tuple(report.ignored),
+        approximated=tuple(report.approximated),
+        reading=reading,
     )

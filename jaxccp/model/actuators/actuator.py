@@ -70,7 +70,15 @@ def motor(
         force_limits: lowest and highest force [N, N m].
         control_limits: lowest and highest control.
     """
-    return Actuator(1.0, 0.0, 0.0, 0.0, gear, force_limits, control_limits)
+    return Actuator(
+        gain=1.0,
+        offset=0.0,
+        stiffness=0.0,
+        damping=0.0,
+        gear=gear,
+        force_limits=force_limits,
+        control_limits=control_limits,
+    )
 
 
 def position_servo(
@@ -88,7 +96,15 @@ def position_servo(
         force_limits: lowest and highest force [N, N m].
         control_limits: lowest and highest control [m, rad].
     """
-    return Actuator(stiffness, 0.0, stiffness, damping, 1.0, force_limits, control_limits)
+    return Actuator(
+        gain=stiffness,
+        offset=0.0,
+        stiffness=stiffness,
+        damping=damping,
+        gear=1.0,
+        force_limits=force_limits,
+        control_limits=control_limits,
+    )
 
 
 def velocity_servo(
@@ -103,7 +119,15 @@ def velocity_servo(
         force_limits: lowest and highest force [N, N m].
         control_limits: lowest and highest control [m/s, rad/s].
     """
-    return Actuator(damping, 0.0, 0.0, damping, 1.0, force_limits, control_limits)
+    return Actuator(
+        gain=damping,
+        offset=0.0,
+        stiffness=0.0,
+        damping=damping,
+        gear=1.0,
+        force_limits=force_limits,
+        control_limits=control_limits,
+    )
 
 
 def columns(actuators: Sequence[Actuator]) -> dict[str, np.ndarray]:

@@ -192,7 +192,18 @@ def dofs(
     floats = np.arange(len(trees)) < len(floating)
     before = _before(bodies, owner, all_forwards, ball, roots, axes, supports)
     swept = trees & ~(axisymmetric & placed)
-    return Dofs(roots, axes, supports, before, trees, floats, carries, table, all_forwards, swept)
+    return Dofs(
+        roots=roots,
+        axes=axes,
+        supports=supports,
+        before=before,
+        trees=trees,
+        floating=floats,
+        carries=carries,
+        levels=table,
+        forwards=all_forwards,
+        swept=swept,
+    )
 
 
 def _before(

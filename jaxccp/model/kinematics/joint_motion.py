@@ -149,7 +149,9 @@ def _with_tendons(
     linkage, twist, pose = model.topology.linkage, state.twist, (state.position, state.quaternion)
     rate = jnp.einsum("abi,abi->a", axis, twist[linkage.bodies[linkage.owner]])
     tendon = tendon_motion(linkage.routing, model.tendons, coordinate, axis, pose, twist)
-    return JointMotion(coordinate, rate, axis, bilateral, error, tendon)
+    return JointMotion(
+        coordinate=coordinate, rate=rate, axis=axis, bilateral=bilateral, error=error, tendon=tendon
+    )
 
 
 def joint_frames(model: Model, state: State) -> Pose:

@@ -62,18 +62,20 @@ def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
     linkage = topology.linkage
     axes, tendons = len(linkage.axes), len(linkage.routing.tendons)
     state = State(
-        position,
-        _stack(bodies, "quaternion"),
-        _stack(bodies, "velocity"),
-        _stack(bodies, "angular_velocity"),
-        jnp.zeros((), position.dtype),
-        jnp.zeros(axes, position.dtype),
-        Rotors(
+        position=position,
+        quaternion=_stack(bodies, "quaternion"),
+        velocity=_stack(bodies, "velocity"),
+        angular_velocity=_stack(bodies, "angular_velocity"),
+        time=jnp.zeros((), position.dtype),
+        joint_positions=jnp.zeros(axes, position.dtype),
+        rotors=Rotors(
             jnp.zeros(axes + tendons, position.dtype),
             jnp.zeros((len(bodies), 6), position.dtype),
         ),
-        tuple(family.start() for family in model.families),
-        None if model.activations is None else jnp.zeros_like(model.activations.time_constant),
+        families=tuple(family.start() for family in model.families),
+        activation=None
+        if model.activations is None
+        else jnp.zeros_like(model.activations.time_constant),
     )
     return with_frames(model, state)
 

@@ -94,29 +94,31 @@ def joint_tables(
     forces = np.array([a.force_limits for a in actuators_ if a.feeds_back], float).reshape(-1, 2)
     bounded = np.array([np.isfinite(force).any() for force in forces], bool)
     linkage = Linkage(
-        tuple(spec_.name for spec_ in joint_specs),
-        bodies,
-        spanning_tree(
+        joints=tuple(spec_.name for spec_ in joint_specs),
+        bodies=bodies,
+        tree=spanning_tree(
             bodies, fixed, carried, np.array([spec.closes_loop for spec in joint_specs], bool)
         ),
-        names,
-        tuple(f.axis.motion for f in freedoms),
-        _axis_slots(owned),
-        any(_are_parallel(spec.joint.axes) for spec in joint_specs),
-        routing,
-        np.flatnonzero(sum(column(name) for name in COMPLIANT) + polynomial.sum(axis=1) + ruled),
-        np.flatnonzero(column("armature")),
-        np.flatnonzero(np.isfinite(limits[:, 0])),
-        np.flatnonzero(np.isfinite(limits[:, 1]) & ~ball),
-        np.flatnonzero(np.isfinite(limits[:, 1]) & ball)[::3],
-        np.flatnonzero(column("friction") + column("stribeck_friction")),
-        bool(column("stribeck_friction").any()),
-        bool(polynomial.any() or column("power_damping").any()),
-        tuple(spec_.name for spec_ in actuator_specs),
-        np.array([named.index(spec_.axis) for spec_ in actuator_specs], np.int32),
-        np.flatnonzero([servo.feeds_back for servo in actuators_]),
-        bounded,
-        summed,
+        axes=names,
+        motions=tuple(f.axis.motion for f in freedoms),
+        slots=_axis_slots(owned),
+        has_parallel_hinges=any(_are_parallel(spec.joint.axes) for spec in joint_specs),
+        routing=routing,
+        compliant=np.flatnonzero(
+            sum(column(name) for name in COMPLIANT) + polynomial.sum(axis=1) + ruled
+        ),
+        rotors=np.flatnonzero(column("armature")),
+        lower=np.flatnonzero(np.isfinite(limits[:, 0])),
+        upper=np.flatnonzero(np.isfinite(limits[:, 1]) & ~ball),
+        balls=np.flatnonzero(np.isfinite(limits[:, 1]) & ball)[::3],
+        dry_friction=np.flatnonzero(column("friction") + column("stribeck_friction")),
+        stribeck=bool(column("stribeck_friction").any()),
+        rate_damping=bool(polynomial.any() or column("power_damping").any()),
+        actuators=tuple(spec_.name for spec_ in actuator_specs),
+        actuated=np.array([named.index(spec_.axis) for spec_ in actuator_specs], np.int32),
+        servos=np.flatnonzero([servo.feeds_back for servo in actuators_]),
+        bounded=bounded,
+        summed=summed,
     )
 
     def table(values: np.ndarray):

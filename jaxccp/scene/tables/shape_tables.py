@@ -63,19 +63,19 @@ def shape_table(
         return jnp.asarray(np.reshape(values, shape), float)
 
     return Shapes(
-        column([p.position for p in specs], 3),
-        column([p.quaternion for p in specs], 4),
-        column([p.shape.size for p in specs], 3),
-        column([p.shape.radius for p in specs]),
-        column([p.material.friction for p in specs]),
-        column([p.material.restitution for p in specs]),
-        column([p.material.impact_friction for p in specs]),
-        column([p.material.compliance for p in specs]),
-        column([p.material.damping for p in specs]),
-        column([(p.material.spinning, p.material.rolling) for p in specs], 2),
-        column(list(pair_friction.values()), 3),
-        hull_table(_of_kind(specs, ConvexMesh)),
-        grid_table(_of_kind(specs, HeightField), _largest(specs, may_touch) + margin),
+        position=column([p.position for p in specs], 3),
+        quaternion=column([p.quaternion for p in specs], 4),
+        size=column([p.shape.size for p in specs], 3),
+        radius=column([p.shape.radius for p in specs]),
+        friction=column([p.material.friction for p in specs]),
+        restitution=column([p.material.restitution for p in specs]),
+        impact_friction=column([p.material.impact_friction for p in specs]),
+        compliance=column([p.material.compliance for p in specs]),
+        damping=column([p.material.damping for p in specs]),
+        rolling=column([(p.material.spinning, p.material.rolling) for p in specs], 2),
+        pair_friction=column(list(pair_friction.values()), 3),
+        hulls=hull_table(_of_kind(specs, ConvexMesh)),
+        grids=grid_table(_of_kind(specs, HeightField), _largest(specs, may_touch) + margin),
     )
 
 

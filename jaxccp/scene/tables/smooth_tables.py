@@ -87,7 +87,14 @@ def smooth_topology(
         (spinning or rolling) and may_touch(*pair)
         for pair, (_, spinning, rolling) in pair_friction.items()
     )
-    return SmoothTopology(pairs, laws.normal, laws.tangential, laws.adhesion, rolls, max_contacts)
+    return SmoothTopology(
+        pairs=pairs,
+        normal=laws.normal,
+        tangential=laws.tangential,
+        adhesion=laws.adhesion,
+        rolls=rolls,
+        max_contacts=max_contacts,
+    )
 
 
 def smooth_surfaces(

@@ -94,16 +94,16 @@ def route_tendons(
         return np.array(rows_, np.int32).reshape(-1, 2)
 
     routing = Routing(
-        tuple(spec_.name for spec_ in tendon_specs),
-        bodies.reshape(-1, width),
-        np.array(
+        tendons=tuple(spec_.name for spec_ in tendon_specs),
+        bodies=bodies.reshape(-1, width),
+        bilateral=np.array(
             [i for i, spec_ in enumerate(tendon_specs) if spec_.tendon.length is not None], np.int32
         ),
-        term,
-        slots(term[:, 0], pairs[term[:, 1]]),
-        segment,
-        slots(segment[:, 0], ends),
-        point_body,
+        terms=term,
+        term_slots=slots(term[:, 0], pairs[term[:, 1]]),
+        segments=segment,
+        segment_slots=slots(segment[:, 0], ends),
+        point_body=point_body,
     )
     degree = max((len(coefficients) for *_, coefficients in terms), default=0)
     tendons_ = [spec_.tendon for spec_ in tendon_specs]

@@ -48,11 +48,11 @@ def read_fluid(
     squares = np.maximum(inertia.sum(axis=1, keepdims=True) - 2.0 * inertia, MIN_INERTIA)
     half = 0.5 * np.sqrt(6.0 * squares / np.asarray(m.body_mass)[parts, None])
     return Fluid(
-        jnp.asarray(m.opt.density, float),
-        jnp.asarray(m.opt.viscosity, float),
-        jnp.asarray(m.opt.wind, float),
-        jnp.asarray(np.array([pose[0] for pose in poses]).reshape(-1, 3), float),
-        jnp.asarray(np.array([pose[1] for pose in poses]).reshape(-1, 4), float),
-        jnp.asarray(half, float),
-        tuple(int(body_map.body[part]) for part in parts),
+        density=jnp.asarray(m.opt.density, float),
+        viscosity=jnp.asarray(m.opt.viscosity, float),
+        wind=jnp.asarray(m.opt.wind, float),
+        position=jnp.asarray(np.array([pose[0] for pose in poses]).reshape(-1, 3), float),
+        quaternion=jnp.asarray(np.array([pose[1] for pose in poses]).reshape(-1, 4), float),
+        half_extents=jnp.asarray(half, float),
+        bodies=tuple(int(body_map.body[part]) for part in parts),
     )

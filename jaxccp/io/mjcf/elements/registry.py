@@ -61,4 +61,12 @@ def add_elements(
     add_equalities(source, builder, body_map, axes, tendons.values(), nodes, report)
     shapes = add_geoms(source, builder, body_map, flexible, softness, report)
     add_sites(source, builder, body_map)
-    return Elements(body_map, nodes, flexible, axes, tendons, driven, shapes)
+    return Elements(
+        body_map=body_map,
+        nodes=nodes,
+        flexible=flexible,
+        axes=axes,
+        tendons=tendons,
+        driven=driven,
+        shapes=shapes,
+    )

@@ -122,7 +122,12 @@ class ScopeFinder:
         first = None if site >= 0 else self._selected(*of)
         zone = self._zone(site) if site >= 0 else None
         made = ContactSelection(
-            first, self._selected(*against), zone, tuple(fields), CHOICES[choice], count
+            first=first,
+            second=self._selected(*against),
+            zone=zone,
+            data=tuple(fields),
+            choice=CHOICES[choice],
+            count=count,
         )
         return made, site
 

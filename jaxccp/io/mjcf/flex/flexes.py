@@ -100,7 +100,16 @@ def _flex(source: Source, index: int, label: str, data) -> Flex:
     mass = np.where(fixed, 0.0, np.asarray(m.body_mass)[body])
     mass = np.where(fixed, mass.sum() / max(np.sum(~fixed), 1), mass)
     name = source.name("flex", index) or f"flex{index}"
-    return Flex(index, label, name, body, position, element.reshape(-1, width), fixed, mass)
+    return Flex(
+        index=index,
+        label=label,
+        name=name,
+        body=body,
+        position=position,
+        element=element.reshape(-1, width),
+        fixed=fixed,
+        mass=mass,
+    )
 
 
 def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refusal | None:
