@@ -14,10 +14,7 @@ from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.dynamics.statics import constraints, forces, newton_step
 from jaxccp.math import trees
 from jaxccp.math.implicit_root import attach
-from jaxccp.model.kinematics.configuration import (
-    integrate_configuration,
-    with_loop_coordinates,
-)
+from jaxccp.model.kinematics.configuration import integrate_configuration, with_loop_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -164,8 +161,9 @@ def _search(
 
     final = lax.while_loop(unfinished, lambda search_: _iterate(fixed, search_, limit), search)
     rest, _ = attach(_slope, _corrected(fixed, fixed, final.state, final.constraints), model)
-    rest = with_loop_coordinates(model, rest)
-    return Equilibrium(rest, final.status, final.step, final.iterations)
+    return Equilibrium(
+        with_loop_coordinates(model, rest), final.status, final.step, final.iterations
+    )
 
 
 def _corrected(given: Model, model: Model, state: State, held: _Constraints | None) -> _Rest:

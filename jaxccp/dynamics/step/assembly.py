@@ -45,14 +45,12 @@ def assemble_system(
     is the rate of the velocity-product momentum. The momenta P of the bodies at the start are those
     in the middle of the last step, whose spin has been transported to the new orientations. After
     the step they are M_b J_b v + ½ h g_b, those in the middle of this step. To second order this is
-    a leapfrog scheme on positions, that of SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys.
-    23, 1977).
+    a leapfrog scheme on positions, that of SHAKE (Ryckaert et al., J. Comput. Phys. 23, 1977).
 
     Args:
         model: the model.
         state: the state at the start of the step.
-        contacts: the contacts there, of the model's pairs of shapes
-            (:func:`jaxccp.collision.detect.detect`).
+        contacts: the contacts there (:func:`jaxccp.collision.detect.detect`).
         h: length of the step [s].
         force: applied force [N] and torque [N m] on each body, world axes, or None.
         control: control of each actuator, 0 when None.

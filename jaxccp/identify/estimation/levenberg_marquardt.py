@@ -151,7 +151,14 @@ def minimise(
         elif done:
             converged = True
             break
-    return Descent(point, objective, tuple(losses), np.array(path), evaluations, converged)
+    return Descent(
+        point=point,
+        objective=objective,
+        losses=tuple(losses),
+        path=np.array(path),
+        evaluations=evaluations,
+        converged=converged,
+    )
 
 
 def _overestimates_noise(objective: Objective, point: Point) -> bool:

@@ -95,7 +95,14 @@ class Objective:
             corner, slope = corner + block.corner, slope + block.corner_gradient
             blocks.append(block)
         chains = _joined(blocks, corner, slope)
-        return Point(theta, starts, loss, tuple(terms_of_cases), chains, log_deviations)
+        return Point(
+            theta=theta,
+            starts=starts,
+            loss=loss,
+            terms=tuple(terms_of_cases),
+            chains=chains,
+            log_deviations=log_deviations,
+        )
 
     def _case(self, case: int, terms: Terms, start: np.ndarray, size: int) -> tuple[float, Chains]:
         batch = self.evaluators[case].plan.batch
@@ -112,7 +119,14 @@ class Objective:
         diagonal, gradient = terms.hessian[:, p:, p:].copy(), terms.gradient[:, p:].copy()
         coupling = np.zeros((n, x, x))
         if not x:
-            return loss, Chains(diagonal, coupling, border, corner, gradient, slope)
+            return loss, Chains(
+                diagonal=diagonal,
+                coupling=coupling,
+                border=border,
+                corner=corner,
+                gradient=gradient,
+                corner_gradient=slope,
+            )
         precision = batch.start_deviation**-2.0
         loss += 0.5 * float(np.sum(precision * start**2))
         diagonal[:, np.arange(x), np.arange(x)] += precision
@@ -133,7 +147,14 @@ class Objective:
             np.add.at(corner, (rows[i][:, None], rows[i][None]), by_z[:, :p].T @ by_z[:, :p])
             np.add.at(border[i].T, rows[i], by_z[:, :p].T @ by_z[:, p:])
             np.add.at(border[i + 1].T, rows[i], (weight[:, None] * by_z[:, :p]).T)
-        return loss, Chains(diagonal, coupling, border, corner, gradient, slope)
+        return loss, Chains(
+            diagonal=diagonal,
+            coupling=coupling,
+            border=border,
+            corner=corner,
+            gradient=gradient,
+            corner_gradient=slope,
+        )
 
 
 def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> Chains:
@@ -151,10 +172,10 @@ def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> 
             padded[:, k, k] = 1.0
         diagonal.append(padded)
     return Chains(
-        np.concatenate(diagonal),
-        np.concatenate([wide(block.coupling, (1, 2)) for block in blocks]),
-        np.concatenate([wide(block.border, (1,)) for block in blocks]),
-        corner,
-        np.concatenate([wide(block.gradient, (1,)) for block in blocks]),
-        slope,
+        diagonal=np.concatenate(diagonal),
+        coupling=np.concatenate([wide(block.coupling, (1, 2)) for block in blocks]),
+        border=np.concatenate([wide(block.border, (1,)) for block in blocks]),
+        corner=corner,
+        gradient=np.concatenate([wide(block.gradient, (1,)) for block in blocks]),
+        corner_gradient=slope,
     )

@@ -30,21 +30,21 @@ def result_of(search: Search, x: Float[np.ndarray, " k"], first: float) -> Excit
     position, rate, acceleration = np.moveaxis(np.asarray(samples.motion), 2, 0)
     control, start = _drive(search, position, rate, torque)
     return Excitation(
-        program.joints,
-        time,
-        position,
-        rate,
-        acceleration,
-        torque,
-        program.names,
-        _deviation(search.before, program.scale),
-        _deviation(search.before + gained, program.scale),
-        design.criterion,
-        (first, search.score(search.information(x))),
-        _uses(search, x),
-        _weaknesses(search, gained),
-        control,
-        start,
+        joints=program.joints,
+        time=time,
+        position=position,
+        rate=rate,
+        acceleration=acceleration,
+        torque=torque,
+        names=program.names,
+        before=_deviation(search.before, program.scale),
+        after=_deviation(search.before + gained, program.scale),
+        criterion=design.criterion,
+        scores=(first, search.score(search.information(x))),
+        uses=_uses(search, x),
+        weaknesses=_weaknesses(search, gained),
+        control=control,
+        start=start,
     )
 
 

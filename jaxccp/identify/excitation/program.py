@@ -147,7 +147,15 @@ class Program:
         empty, none = jnp.zeros((0, 3)), jnp.zeros(0)
         direction = self.plan.sampling.direction(position)
         one = jnp.ones(len(self.joints))
-        sample = MotionSamples(position, direction, still, empty, none, one, jnp.zeros(()))
+        sample = MotionSamples(
+            position=position,
+            direction=direction,
+            torque=still,
+            control=empty,
+            activation=none,
+            weight=one,
+            time=jnp.zeros(()),
+        )
         return self.plan.torque(subject, sample)
 
 

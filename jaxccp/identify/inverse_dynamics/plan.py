@@ -79,13 +79,13 @@ class InversePlan:
             for place in self.compared
         )
         self.sampling = Sampling(
-            settings,
-            subject,
-            self._axes,
-            self.torques,
-            self.controls,
-            self.compared,
-            np.isin(self.compared, self._couplings.followers),
+            settings=settings,
+            subject=subject,
+            axes=self._axes,
+            torques=self.torques,
+            controls=self.controls,
+            compared=self.compared,
+            eliminated=np.isin(self.compared, self._couplings.followers),
         )
         parts, owners = [], []
         for number, recording in enumerate(recordings):

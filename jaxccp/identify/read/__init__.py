@@ -75,14 +75,14 @@ def read(
             that ``leave_out`` names, or there is no such kind.
     """
     reading = ReaderSettings(
-        mechanism,
-        None if joints is None else tuple(joints),
-        dict(noise or {}),
-        dict(columns or {}),
-        dict(scale or {}),
-        tuple(leave_out),
-        lever,
-        topic,
+        mechanism=mechanism,
+        joints=None if joints is None else tuple(joints),
+        noise=dict(noise or {}),
+        columns=dict(columns or {}),
+        scale=dict(scale or {}),
+        leave_out=tuple(leave_out),
+        lever=lever,
+        topic=topic,
     )
     out, columns_read, channels = [], set(), set()
     for path in _files(paths):

@@ -71,7 +71,16 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
     starts = np.concatenate([[0], np.flatnonzero(np.diff(episode)) + 1])
     labels = tuple(f"episode {number}" for number in episode[starts])
     time = stored["timestamp"][order]
-    return [Table(path, path.resolve().name, time, tuple(columns), starts, labels)]
+    return [
+        Table(
+            path=path,
+            name=path.resolve().name,
+            time=time,
+            columns=tuple(columns),
+            starts=starts,
+            labels=labels,
+        )
+    ]
 
 
 def _joints(feature: dict[str, Any], path: Path, name: str) -> list[str]:

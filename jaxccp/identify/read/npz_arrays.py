@@ -100,7 +100,18 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
     if unread:
         notes = (*notes, f"not read: {', '.join(unread)}")
     roles = tuple(name for name in (clock, run) if name is not None)
-    return [Table(path, path.stem, time, tuple(columns), starts, labels, notes, roles)]
+    return [
+        Table(
+            path=path,
+            name=path.stem,
+            time=time,
+            columns=tuple(columns),
+            starts=starts,
+            labels=labels,
+            notes=notes,
+            roles=roles,
+        )
+    ]
 
 
 def _of_joints(name: str, reading: ReaderSettings) -> bool:

@@ -44,4 +44,14 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
     time = np.concatenate([dt * np.arange(length) for length in lengths])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     labels = tuple(map(str, ids))
-    return [Table(path, path.stem, time, tuple(columns), starts, labels, notes)]
+    return [
+        Table(
+            path=path,
+            name=path.stem,
+            time=time,
+            columns=tuple(columns),
+            starts=starts,
+            labels=labels,
+            notes=notes,
+        )
+    ]

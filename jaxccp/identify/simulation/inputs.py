@@ -81,7 +81,14 @@ class Roles:
         controls = tuple(
             name for name in driving("control") if acting[linkage.actuator(first[name].target)]
         )
-        return Roles(controls, torques, motions, driving("wrench"), stepwise, watched)
+        return Roles(
+            controls=controls,
+            torques=torques,
+            motions=motions,
+            wrenches=driving("wrench"),
+            stepwise=stepwise,
+            watched=watched,
+        )
 
 
 def check_kinds(option: str, kinds: Sequence[str], known: Sequence[str]) -> None:
