@@ -123,10 +123,8 @@ def equilibrium(
         The equilibrium; differentiable in the model.
 
     Raises:
-        ValueError: an array has another shape, or the model has actuators, tendons with laws of
-            force, a fluid with wind, families that have other coordinates than velocities, a
-            block-diagonal mass matrix, or bodies outside of its dense mass matrix
-            (:attr:`jaxccp.model.Topology.standalone`).
+        ValueError: an array has another shape, or the model has forces without a potential, as
+            of actuators, or velocities outside of a dense mass matrix: the message says which.
     """
     forces.check_conservative(model, "equilibrium")
     return _search(model, state, tolerance, max_iterations)

@@ -31,17 +31,21 @@ def check_conservative(model: Model, caller: str) -> None:
     """
     topology, fluid = model.topology, model.fluid
     causes = {
-        "a fluid with wind, or whose wind is traced": fluid is not None
+        "a fluid with wind, or whose wind is traced (its drag has no potential)": fluid is not None
         and (is_traced(fluid.wind) or np.any(fluid.wind)),
-        "tendons with laws of force": len(model.tendons.laws.index),
-        "actuators": len(topology.linkage.actuators),
-        "families that have other coordinates than velocities": any(
+        "tendons with laws of force (any function, without a potential)": len(
+            model.tendons.laws.index
+        ),
+        "actuators (their forces follow controls, not a potential)": len(
+            topology.linkage.actuators
+        ),
+        "families that have other coordinates than velocities (their stiffness is not square)": any(
             family_state.q.shape != family_state.v.shape
             for family_state in (f.start() for f in model.families)
         ),
-        "a block-diagonal mass matrix": topology.block_diagonal_mass,
-        f"more than {topology.dense} degrees of freedom of rigid bodies": topology.has_many_dofs
-        and topology.unjointed.any(),
+        "a block-diagonal mass matrix (its joints are rows)": topology.block_diagonal_mass,
+        f"bodies without joints beside more than {topology.dense} degrees of freedom (they are not "
+        "in its dense mass matrix)": topology.has_many_dofs and topology.unjointed.any(),
     }
     present_causes = ", ".join(cause for cause, present in causes.items() if present)
     if present_causes:

@@ -231,7 +231,7 @@ class Source:
 
     @property
     def has_passive_forces(self) -> bool:
-        """Whether there are passive forces: MuJoCo computes none with springs and dampers off."""
+        """Return whether MuJoCo computes passive forces: not with springs and dampers off."""
         both = self.is_disabled("SPRING") and self.is_disabled("DAMPER")
         return not (both or self.is_disabled("PASSIVE"))
 
