@@ -59,7 +59,7 @@ def project(
 
     def iterate(at: State, _: None) -> tuple[State, Statistics]:
         contacts = _frictionless(detect(model, at))
-        system, motion = assemble_system(bare, _at_rest(at), contacts, 1.0)
+        system, motion = assemble_system(bare, _rest_state(at), contacts, 1.0)
         if motion is not None:
             at = replace(at, joint_positions=motion.coordinate)
         solution = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
@@ -158,7 +158,7 @@ class _UnforcedFamily(Family):
         return jnp.zeros_like(v)
 
 
-def _at_rest(state: State) -> State:
+def _rest_state(state: State) -> State:
     """Return the state at rest, families included, its time 1 s earlier: the step of 1 s then ends
     at the time of ``state``."""
     velocity, spin, rotors = jax.tree.map(

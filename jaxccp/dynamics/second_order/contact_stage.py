@@ -115,24 +115,24 @@ class ContactStage:
         """
         still = jnp.zeros_like(self.start.velocity)
         loop_rows = row_order(self.middle.model.topology.linkage).loop_rows
-        closing = jnp.zeros(len(loop_rows), still.dtype)
-        return Impulses(scalars, world, still, still, still, closing)
+        loop_impulses = jnp.zeros(len(loop_rows), still.dtype)
+        return Impulses(scalars, world, still, still, still, loop_impulses)
 
     def problem(
-        self, end: State, velocity: Float[Array, " nv"], acting: Impulses
+        self, end: State, velocity: Float[Array, " nv"], prior: Impulses
     ) -> "ContactStageProblem":
         """Make the cone problem of all impulses of the step.
 
         Args:
             end: state at the end of the step.
             velocity: generalised velocities there.
-            acting: impulses that have acted in it.
+            prior: impulses that have acted in it.
         """
         model, contacts, rows, h = self.middle.model, self.contacts, self.rows, self.h
         bodies, rolls = contacts.bodies, model.topology.rolls
         movable = jnp.asarray(model.topology.movable)[:, None]
         before, after = (jnp.where(movable, at.twist, 0.0) for at in (self.start.at.state, end))
-        acted_velocity = self.stiff_mobility.space.unwhiten(acting.whitened)
+        acted_velocity = self.stiff_mobility.space.unwhiten(prior.whitened)
         free_twist = after - self.middle.space.twists(acted_velocity)
         is_impact, action, last = self._actions(before, free_twist)
         jacobian = contact_jacobian(action, rolls)
@@ -150,9 +150,8 @@ class ContactStage:
         whitened = self.stiff_mobility.whiten(
             jnp.concatenate([coordinate_rows_, contact_jacobian_.reshape(-1, count)])
         )
-        # The impulses ``acting`` are in the velocities already; the free velocities are without
-        # them.
-        acted_scalars = whitened @ acting.whitened
+        # The prior impulses are in the velocities already; the free velocities are without them.
+        acted_scalars = whitened @ prior.whitened
         contact_rows, acted_contacts = (
             part[len(coordinate_rows_) :].reshape(-1, width, *part.shape[1:])
             for part in (whitened, acted_scalars)

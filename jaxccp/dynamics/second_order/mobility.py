@@ -151,7 +151,7 @@ class Configuration:
         space = self.space.with_mass_root(model, state, matrix, 0.0 if h is None else h, coupling)
         if not len(row_order(model.topology.linkage).loop_rows):
             return Mobility(space, None)
-        return Mobility(space, loop_saddle(model, state, self.closing(), space))
+        return Mobility(space, loop_saddle(model, state, self.loop_rows(), space))
 
     def inertia(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees, including rotors along their coordinates."""
@@ -191,10 +191,10 @@ class Configuration:
         jacobian, position = self.space.maps[0].jacobian, self.state.position
         return small.symmetric(lower_mass_matrix(self.screws, jacobian, position, self.mass))
 
-    def closing(self) -> Rows:
+    def loop_rows(self) -> Rows:
         """Return the loop and tendon rows on the bodies; their bias is not meaningful."""
-        loop_rows = row_order(self.model.topology.linkage).loop_rows
-        return bilateral_rows(self.step(1.0)).select(loop_rows)
+        order = row_order(self.model.topology.linkage)
+        return bilateral_rows(self.step(1.0)).select(order.loop_rows)
 
     def step(self, h: Array | float, control: Float[Array, " nm"] | None = None) -> Step:
         """Return the inputs of rows over the bodies, for a step of ``h`` [s]."""

@@ -90,7 +90,7 @@ class NewtonVariables:
         residual_ = end.at.momenta(acceleration) - end.generalised_force
         if not self.multipliers:
             return residual_
-        rows, space = end.at.closing(), end.at.space
+        rows, space = end.at.loop_rows(), end.at.space
         row_accelerations = jnp.einsum(
             "rki,rki->r", rows.jacobian, space.twists(acceleration)[rows.bodies]
         )

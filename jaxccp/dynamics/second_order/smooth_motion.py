@@ -65,14 +65,16 @@ def smooth_motion(
 def solve_motion(forces: AppliedForces) -> SmoothMotion:
     """Return the accelerations of a model under given forces."""
     mobility = forces.at.mobility()
-    acceleration, closing = mobility.accelerations(forces.generalised_force, forces.constraint_bias)
+    acceleration, loop_forces = mobility.accelerations(
+        forces.generalised_force, forces.constraint_bias
+    )
     fields: dict[str, Any] = vars(forces) | {"at": replace(forces.at, space=mobility.space)}
     return SmoothMotion(
         **fields,
         acceleration=acceleration,
         body_acceleration=forces.at.space.twists(acceleration) + forces.twist_bias,
         coordinate_acceleration=forces.at.coordinates @ acceleration + forces.coordinate_bias,
-        loop_forces=closing,
+        loop_forces=loop_forces,
     )
 
 

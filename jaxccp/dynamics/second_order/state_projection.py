@@ -101,4 +101,4 @@ def _loop_rate_errors(at: Configuration, twist: Float[Array, "nb 6"]) -> Float[A
     model, linkage = at.model, at.model.topology.linkage
     motions = jnp.zeros(len(linkage.bilateral[0]), twist.dtype)
     imposed = model.tendons.bilateral_rate(at.state.time)
-    return at.closing().velocity(twist) - row_order(linkage).loop_row_values(motions, imposed)
+    return at.loop_rows().velocity(twist) - row_order(linkage).loop_row_values(motions, imposed)

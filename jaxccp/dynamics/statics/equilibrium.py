@@ -158,24 +158,25 @@ def _search(
         return (search_.status == Status.MAX_ITERATIONS) & (search_.iterations < max_iterations)
 
     final = lax.while_loop(unfinished, lambda search_: _iterate(fixed, search_, limit), search)
-    rest, _ = attach(_slope, _corrected(fixed, fixed, final.state, final.constraints), model)
+    rest, _ = attach(_slope, _after_step(fixed, fixed, final.state, final.constraints), model)
     return Equilibrium(
         with_loop_coordinates(model, rest), final.status, final.step, final.iterations
     )
 
 
-def _corrected(given: Model, model: Model, state: State, held: _Constraints | None) -> _Rest:
+def _after_step(
+    given: Model, model: Model, state: State, constraints_: _Constraints | None
+) -> _Rest:
     """Return an equilibrium and its multipliers after a long Newton step, whose matrix is that of
     ``given`` and whose forces are those of ``model``; without one if the matrix is not positive
     definite."""
     multipliers = None
-    if held is None:
-        h = jnp.asarray(MAX_STEP, state.position.dtype)
-        step = _step(given, model, state, h, tangent=True)
+    if constraints_ is None:
+        step = _step(given, model, state, jnp.asarray(MAX_STEP, state.position.dtype), tangent=True)
     else:
-        balance = constraints.balance_forces(model, state, held.force)
-        step, more = held.factors.step(balance)
-        multipliers = held.force + jnp.where(jnp.all(jnp.isfinite(more)), more, 0.0)
+        balance = constraints.balance_forces(model, state, constraints_.force)
+        step, more = constraints_.factors.step(balance)
+        multipliers = constraints_.force + jnp.where(jnp.all(jnp.isfinite(more)), more, 0.0)
     step = jnp.where(jnp.all(jnp.isfinite(step)), step, 0.0)
     return integrate_configuration(model, state, step), multipliers
 
@@ -184,11 +185,12 @@ def _slope(root: _Rest, model: Model, change: Model) -> _Rest:
     """Return the change of an equilibrium and of its multipliers for that of the model. At rest the
     change of the matrix has no effect."""
     state, force = root
-    held = None
+    constraints_ = None
     if force is not None:
         h = jnp.asarray(MAX_STEP, force.dtype)
-        held = _Constraints(force, newton_step.factorise(model, state, force, h)[0])
-    return jax.jvp(lambda changed: _corrected(model, changed, state, held), (model,), (change,))[1]
+        constraints_ = _Constraints(force, newton_step.factorise(model, state, force, h)[0])
+    after = partial(_after_step, model, state=state, constraints_=constraints_)
+    return jax.jvp(after, (model,), (change,))[1]
 
 
 def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
@@ -199,8 +201,7 @@ def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
     )
     result, better = trial.result, trial.lowers_merit
     size = jnp.max(jnp.abs(trial.change), initial=0.0)
-    # The possible gain is below the rounding errors of the two energies, and the forces do not
-    # fall.
+    # The possible gain is below the energies' rounding errors, and the forces do not fall.
     rounding = 2.0 * forces.energy_rounding_error(model, search.state, trial.potential)
     small = (size <= limit) | (~better & (0.5 * jnp.abs(trial.work) <= rounding))
     done = small & (search.h >= MAX_STEP)
@@ -267,8 +268,7 @@ def _step(
     parts = [tree]
     if len(tree):
         matrix = forces.tree_mass(model, state) / h**2 + forces.tree_stiffness(model, state)
-        # Add the magnitude of rounding errors: in long steps, motions that no force resists have
-        # less stiffness than that.
+        # Add the size of rounding errors, above the stiffness of free motions in long steps.
         rounding = len(tree) * float(jnp.finfo(matrix.dtype).eps)
         matrix = matrix + rounding * jnp.diag(jnp.abs(jnp.diag(matrix)))
         parts = [jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), tree)]
