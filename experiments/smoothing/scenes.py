@@ -72,7 +72,6 @@ def _throwing() -> tuple[Model, State]:
     builder.add_shape(0, Plane(), material=sticky)
     builder.add_shape(0, Box((0.05, 0.5, 0.25)), position=(1.0, 0, 0.25), material=sticky)
     builder.add_solid(Sphere(0.05), 0.2, sticky, position=(0, 0, 0.2), velocity=(2.5, 0, 0))
-    builder.exclude(0, 0)
     return builder.build()
 
 

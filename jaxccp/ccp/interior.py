@@ -2,8 +2,7 @@
 
 Primal–dual path following for  min ½ λᵀNλ + rᵀλ over K  with the scaling of Nesterov & Todd and the
 predictor and corrector of Mehrotra, as in Vandenberghe, "The CVXOPT linear and quadratic cone
-program solvers" (2010), sections 5 and 7. Contacts live in the second-order cone Q by x = T λ, T =
-diag(μ, 1, 1).
+program solvers" (2010), sections 5 and 7. Contacts are in the cone Q by x = diag(μ, 1, 1) λ = T λ.
 """
 
 from dataclasses import dataclass
@@ -123,9 +122,10 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
 
 def _bounds(problem: Problem) -> tuple[Array, Array, Array, Array]:
     """Return which scalar rows have a lower and an upper bound, and these bounds, 0 where there is
-    none. Rows with equal bounds count as without: their multipliers stay."""
+    none. Rows whose bounds are equal but for rounding count as without: their multipliers stay."""
     lo, hi = problem.cones.lo, problem.cones.hi
-    has_lo, has_hi = jnp.isfinite(lo) & (lo < hi), jnp.isfinite(hi) & (lo < hi)
+    wide = hi - lo > 4 * jnp.finfo(lo.dtype).eps * jnp.minimum(jnp.abs(lo), jnp.abs(hi))
+    has_lo, has_hi = jnp.isfinite(lo) & wide, jnp.isfinite(hi) & wide
     return has_lo, has_hi, jnp.where(has_lo, lo, 0.0), jnp.where(has_hi, hi, 0.0)
 
 
@@ -140,13 +140,13 @@ def linearise(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array)
     """
     has_lo, has_hi, low, high = _bounds(problem)
     cones, tiny = problem.cones, jnp.finfo(rho.dtype).tiny
-    rows, _ = cones.split(rho)
-    scalars, _ = cones.split(point.lam)
+    rows, scalars = cones.split(rho)[0], cones.split(point.lam)[0]
     from_lo = jnp.where(has_lo, jnp.maximum(scalars - low, tiny), 1.0)
     to_hi = jnp.where(has_hi, jnp.maximum(high - scalars, tiny), 1.0)
     weight = point.below / from_lo + point.above / to_hi
     free = rows * (FREE if jnp.finfo(rho.dtype).eps < 1e-10 else SINGLE_FREE)
-    root = jnp.where(cones.lo < cones.hi, jax.lax.rsqrt(jnp.maximum(weight, 1.0 / free)), 0.0)
+    equal = jnp.isfinite(cones.lo) & ~has_lo
+    root = jnp.where(equal, 0.0, jax.lax.rsqrt(jnp.maximum(weight, 1.0 / free)))
     scaling, unscaling = jordan.scaling(point.x, point.slack)
     total = jnp.sum(point.x * point.slack) + from_lo @ point.below + to_hi @ point.above
     degree = jnp.sum(has_lo) + jnp.sum(has_hi) + point.x.shape[0]

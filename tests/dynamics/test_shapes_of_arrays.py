@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "mean_acceleration time": (
         lambda: jaxccp.mean_acceleration(STATE, STATE),
-        "after must be later than before",
+        "before and after have the same time",
     ),
     "accelerations": (lambda: jaxccp.accelerations(MODEL, STATE, [5.0]), ACTUATORS + r"\(1,\)"),
     "accelerations force": (

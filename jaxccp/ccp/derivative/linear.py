@@ -103,8 +103,8 @@ def _ridge(error: Float[Array, ""], redundant: bool) -> Float[Array, ""]:
     """Return the number added to A's diagonal before A is factorised; refinement removes its
     effect.
 
-    It is the error of A, within limits, which suppresses directions weaker than that error: in a
-    solve that has not converged the rows of redundant contacts may contradict each other. What
+    It is the error of A, at most :data:`LARGEST_RIDGE`, and suppresses directions weaker than that:
+    in a solve that has not converged the rows of redundant contacts may contradict each other. What
     rounding leaves of such contradictions is divided by the ridge. A smaller ridge amplifies them,
     but makes weak directions more accurate.
     """

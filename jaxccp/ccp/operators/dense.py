@@ -37,9 +37,11 @@ class DenseDelassus(Delassus):
         if not trees.is_traced(matrix):
             n = np.asarray(matrix)
             with np.errstate(invalid="ignore"):  # a solve reports entries that are not finite
-                unequal = np.abs(n - n.T) > ASYMMETRY * np.max(np.abs(n), initial=0.0)
-            if unequal.any():
-                i, j = np.argwhere(unequal)[0]
+                difference = n - n.T
+                largest = max(n.max(initial=0.0), -n.min(initial=0.0))
+                unequal = difference.max(initial=0.0) > ASYMMETRY * largest
+            if unequal:
+                i, j = np.unravel_index(difference.argmax(), n.shape)
                 raise ValueError(
                     f"delassus.matrix must be symmetric, but its entries ({i}, {j}) and ({j}, {i}) "
                     f"are {n[i, j]} and {n[j, i]}; 0.5 * (n + n.T) of a matrix n is symmetric"
