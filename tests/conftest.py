@@ -86,7 +86,7 @@ DEAREST = (
     "dynamics/test_relaxed_steps.py",
     "envs/test_trainers.py",
     "ccp/test_zero_coefficients.py",
-    "dynamics/test_loose.py",
+    "dynamics/test_free_bodies.py",
     "reference/test_smooth.py",
     "collision/test_pairs.py",
     "ccp/test_relaxed.py",
