@@ -143,7 +143,7 @@ def arm(joint: Revolute | Compound, more: bool = False) -> tuple[Model, State]:
 
 
 def test_inverse_kinematics_keeps_or_refuses_what_holds_axes() -> None:
-    with pytest.raises(ValueError, match="no couplings or tendons of given length"):
+    with pytest.raises(ValueError, match="not with couplings or tendons of given length"):
         inverse_kinematics(*arm(Revolute((0, 1, 0)), more=True), {"lower": (1.0, 0, 0.5)})
     model, state = arm(Compound((Ball(limits=(0.0, 0.5)),)))
     for angle, reached in ((0.4, True), (1.0, False)):

@@ -181,8 +181,9 @@ def _over_velocities(system: StepSystem, shared: SharedMass) -> Descriptor:
     """Return the blocks over the velocities that share a mass matrix; see :func:`describe`."""
     if system.free_bodies is not None:
         raise ValueError(
-            "this system has loose bodies outside the mass matrix of its trees and families: "
-            "take jaxccp.model.cut_joints.with_block_diagonal_mass(model) and eliminate=False, for "
+            "blocks over generalised velocities have one mass matrix, of trees and families, and "
+            "the free bodies of this system are outside it, with rows over their twists: take "
+            "jaxccp.model.cut_joints.with_block_diagonal_mass(model) and eliminate=False, for "
             "blocks over the twists of bodies, or model.with_dense(…) for one matrix of all"
         )
     if system.topology.rebounds:

@@ -93,8 +93,9 @@ def inverse_kinematics(
     ):
         if present:
             raise ValueError(
-                f"inverse_kinematics knows no {what}, and make the pose consistent with them "
-                "afterwards by jaxccp.close_loops"
+                "inverse_kinematics takes the coordinates of all axes as independent, which they "
+                f"are not with {what}, and make the pose consistent with them afterwards by "
+                "jaxccp.close_loops"
             )
     if not sites and not joints:
         raise ValueError("inverse_kinematics: name at least one site or joint")
@@ -181,7 +182,7 @@ def _slope(pose: State, task: PoseTargets, change: PoseTargets) -> State:
         change: change of the targets and of the model.
     """
 
-    def corrected(task: PoseTargets) -> State:
+    def after_step(task: PoseTargets) -> State:
         return task.displaced(pose, task.step(pose))
 
-    return jax.jvp(corrected, (task,), (change,))[1]
+    return jax.jvp(after_step, (task,), (change,))[1]
