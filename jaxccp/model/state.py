@@ -45,7 +45,9 @@ class State:
     joint_positions: Float[Array, " na"]
     """Coordinate of each axis [m, rad]; the angle of a hinge includes whole revolutions. Those of
     joints that close loops, and in maximal coordinates of all, follow from the poses: a step starts
-    their computation here."""
+    their computation here. Set coordinates by :func:`jaxccp.forward_kinematics`, or by
+    ``layout.state`` of a loaded model, which place the bodies: steppers begin with the coordinates
+    of the poses, and of other numbers here keep whole revolutions alone."""
     rotors: Rotors
     """Rates of the rotors along axes and tendons."""
     families: tuple[FamilyState, ...] = ()
