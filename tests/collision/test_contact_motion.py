@@ -85,7 +85,7 @@ def test_rates_are_those_of_the_motion(first: Box | Capsule | Sphere) -> None:
     assert abs(gap[0]) > 1
 
 
-def test_the_lowest_points_of_a_flat_coin_keep_to_it() -> None:
+def test_the_lowest_points_of_a_flat_coin_do_not_run_around_it() -> None:
     """Otherwise they would run around its rim, here at 100 m/s, and an impact within the next step
     would act far outside of the coin."""
     builder, bouncy = ModelBuilder(), Material(restitution=0.5)
@@ -101,3 +101,24 @@ def test_the_lowest_points_of_a_flat_coin_keep_to_it() -> None:
     )
     contacts = detect(*builder.build())
     assert np.abs(contacts.position_rate[:, :2]).max() < 0.02
+
+
+def test_the_lowest_points_of_a_spinning_coin_stay_in_space() -> None:
+    """A solid of revolution that spins about its own axis stays where it is: so do its lowest
+    points, whose material moves at 10 m/s."""
+    builder, bouncy, tilt = ModelBuilder(), Material(restitution=0.5), 0.01
+    builder.add_shape(0, Plane(), material=bouncy)
+    builder.add_solid(
+        Cylinder(0.1, 0.01),
+        1.0,
+        bouncy,
+        position=(0, 0, 0.013),
+        quaternion=(np.cos(tilt / 2), np.sin(tilt / 2), 0, 0),
+        velocity=(0.3, 0, -2),
+        angular_velocity=(0, -100 * np.sin(tilt), 100 * np.cos(tilt)),
+    )
+    contacts = detect(*builder.build())
+    lowest = contacts.live & (contacts.feature >= 6)
+    assert lowest.sum() == 1
+    np.testing.assert_allclose(contacts.position_rate[lowest], [[0.3, 0, -1]], atol=1e-12)
+    np.testing.assert_allclose(contacts.position_acceleration[lowest], 0, atol=1e-9)

@@ -13,8 +13,8 @@ from jaxccp.collision.manifold import Geometry, Manifold, between, direction, ke
 _STEEPNESS = 20.0
 """A vertex that is higher than another by 1 m replaces it only if it is further out by this [m]."""
 _MIN_TILT = 0.02
-"""Sine of the tilt below which the derivatives of a cylinder's lowest points are those of points
-fixed to it."""
+"""Sine of the tilt below which the derivatives of a cylinder's lowest points are those of points in
+a fixed direction from its axis."""
 
 
 def plane_sphere(a: Geometry, b: Geometry) -> Manifold:
@@ -51,12 +51,15 @@ def plane_cylinder(a: Geometry, b: Geometry) -> Manifold:
     down = -jnp.einsum("ij,i->j", b.rotation, a.axis)
     x, _, z = jnp.eye(3, dtype=down.dtype)
     lower = jnp.where(down[2] < 0, -half, half) * z
-    tilt = down * jnp.array([1.0, 1.0, 0.0], down.dtype)
+    across = jnp.array([1.0, 1.0, 0.0], down.dtype)
+    tilt = down * across
     sideways = direction(tilt, x)
     # Near upright the lowest points would run around the rims at any speed. To first order the gap
-    # does not depend on where on the rim they are.
+    # does not depend on where on the rim they are. A spin about the cylinder's axis leaves them
+    # where they are in the world.
     fast = jnp.sum(tilt * tilt) < _MIN_TILT**2
-    sideways = jnp.where(fast, jax.lax.stop_gradient(sideways), sideways)
+    fixed = jax.lax.stop_gradient(b.rotation @ sideways) @ b.rotation
+    sideways = jnp.where(fast, fixed * across, sideways)
     ends = jnp.stack([-half * z, half * z]) + radius * sideways
     points = jnp.concatenate([lower + radius * jnp.asarray(RIM, down.dtype), ends])
     # Its radius is in the points; no ball is swept over them.
