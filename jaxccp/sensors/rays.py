@@ -63,13 +63,14 @@ def nearest_hit(distance: Float[Array, "*b k"], valid: Bool[Array, "*b k"]) -> H
 
 def _quadric(o: Array, d: Array, radius: Array) -> tuple[Array, Array]:
     """Return the distances along rays to a sphere about the origin, or a circle for two
-    coordinates, and whether they are real.
+    coordinates, and whether they are real: not for a ray almost along the axis of the circle.
 
     They are measured from the foot of the perpendicular, so that a small sphere far away is not
     lost in the rounding of the square of its distance.
     """
     square = jnp.sum(d * d, axis=-1)
-    moves = square > 0
+    # The derivative of a quotient by less, ∝ square⁻², is not finite in float32.
+    moves = square > jnp.finfo(d.dtype).eps ** 2
     square = jnp.where(moves, square, 1.0)
     middle = -jnp.sum(o * d, axis=-1) / square
     foot = o + middle[..., None] * d
@@ -140,7 +141,12 @@ def _convex(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     # Planes that support the whole hull cannot cut it, not even those of faces so small that the
     # rounding of their corners turns them.
     normals = jax.vmap(face_normals)(points, shapes.hull.faces)
-    offsets = jnp.max(jnp.einsum("nfi,nvi->nfv", normals, points), axis=-1)
+    # XLA fuses products and sums, unlike those of an einsum, into the search: a number for each
+    # face and vertex is never stored.
+    reach = sum(normals[:, :, None, i] * points[:, None, :, i] for i in range(3))
+    furthest = jnp.argmax(jax.lax.stop_gradient(reach), axis=-1)
+    supports = jnp.take_along_axis(points, furthest[..., None], axis=1)
+    offsets = jnp.sum(normals * supports, axis=-1)
     return _between(o, jnp.broadcast_to(normals, (len(o), *normals.shape)), offsets, d)
 
 
