@@ -172,6 +172,30 @@ def test_actuators_that_nothing_drives(motion):
     (line,) = check(driven, [control])
     assert "has no control, torque or motion for second:" in line
     assert check(driven, [logged(q, qd, torque)]) == ()
+    missing = {"first": TIME, "second": np.full_like(TIME, np.nan)}
+    log = recording(TIME, position=dict(zip(NAMES, q.T, strict=True)), control=missing)
+    lines = check(driven, [log])
+    assert 'all samples of control["second"] are NaN' in lines[0]
+    assert "has no control, torque or motion for second:" in lines[1]
+
+
+def test_a_belt_whose_axes_are_driven_needs_no_control(motion):
+    q, _, _ = motion
+    belt = '<tendon><fixed name="belt"><joint joint="pan" coef="1"/><joint joint="lift" coef="1"/>'
+    motor = '</fixed></tendon><actuator><motor name="pull" tendon="belt"/></actuator></mujoco>'
+    driven = load(ARM.replace("</mujoco>", belt + motor))
+    pan, lift, *_ = q.T
+    cases: list[tuple[dict, list[str]]] = [
+        ({"motion": {"pan": pan, "lift": lift}}, []),
+        ({"motion": {"pan": pan}, "torque": {"lift": lift}}, []),
+        ({"motion": {"pan": pan}}, ["has no control, torque or motion for pull:"]),
+        ({"torque": {"pan": pan}}, ["actuator 'pull' moves pan, whose torque was recorded, and"]),
+    ]
+    for signals, words in cases:
+        log = recording(TIME, position=dict(zip(NAMES, q.T, strict=True)), **signals)
+        lines = [line for line in check(driven, [log]) if "pull" in line]
+        assert len(lines) == len(words), lines
+        assert all(word in line for word, line in zip(words, lines, strict=True))
 
 
 def test_names_that_the_model_lacks(arm, motion):

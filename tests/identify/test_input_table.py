@@ -54,3 +54,5 @@ def test_clocks_may_count_from_any_time() -> None:
         for start in (0.0, 2.0**30)
     ]
     np.testing.assert_allclose(rows[1], rows[0], rtol=1e-6)
+    silent = table.rows(recording(time, control={"m": np.full(64, np.nan)}), 0.25)
+    np.testing.assert_array_equal(silent, np.zeros_like(rows[0]))

@@ -92,6 +92,11 @@ def test_a_wrench_acts_beside_controls(arm):
     log = recording(time, position=both, control=control, wrench={"upper": np.zeros((101, 6))})
     roles = Roles.of(None, ("position",), [log], arm.model.topology)
     assert len(roles.controls) == 2 and len(roles.wrenches) == 1 and not roles.torques
+    gone = dict(control, **{next(iter(control)): np.full(101, np.nan)})
+    silent = recording(time, position=both, control=gone, wrench={"upper": np.zeros((101, 6))})
+    table = arm.model.topology
+    assert Roles.of(None, ("position",), [silent], table).controls == roles.controls[1:]
+    assert Roles.of(None, ("position",), [silent, log], table).controls == roles.controls
     rates = [Channel("rate", name, np.full((101, 1), 9.0)) for name in NAMES]
     positions = list(log.of_kind("position"))
     for channels in (positions + rates, rates + positions):
@@ -298,6 +303,7 @@ def test_parameters_are_found_by_their_paths(arm):
         ('bodies["payload"].mass', "part of the one that it is fixed to"),
         ('activations["a"].time_constant', "has no activations"),
         ('bodies["lower"].inertia', 'take bodies."lower".+inertial, or factor=True'),
+        (('bodies["lower"].mass', 'bodies["lower"].inertia'), 'take bodies."lower".+inertial'),
     ):
         with pytest.raises(ValueError, match=words):
             ParameterSet([Parameter(path)], subject)
@@ -475,3 +481,12 @@ def test_a_time_without_bounds_is_refused(path: str):
     arm = load(ARM.format(damping=0.12, armature=0.03, mass=1.1))
     with pytest.raises(ValueError, match=r"needs lower= .*upper="):
         Problem(arm, [recorded(3)], [path], Simulate(segment=0.25))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-0.06, 0.06), (0.0, 0.2)])
+def test_delays_leave_samples_of_a_segment(lower: float, upper: float):
+    """Bounds that together reach the length of a segment would leave none of its samples."""
+    arm = load(ARM.format(damping=0.12, armature=0.03, mass=1.1))
+    late = Parameter('channels["position["a"]"].delay', 0.0, lower, upper)
+    with pytest.raises(ValueError, match=r'position\["a"\].*a longer segment or narrower bounds'):
+        Problem(arm, [recorded(3)], [late], Simulate(segment=0.1))

@@ -135,7 +135,8 @@ def _missing(recording: Recording) -> list[str]:
         return []
     return [
         f"recording {recording.name!r}: all samples of {', '.join(empty)} are NaN: they say "
-        "nothing, and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
+        "nothing, and drive nothing in a simulation; leave them out if that is not meant "
+        "(leave_out=)"
     ]
 
 
@@ -157,12 +158,17 @@ def _wrapped_angles(mechanism: Mechanism, recording: Recording) -> list[str]:
 
 def _inputs(mechanism: Mechanism, recording: Recording) -> list[str]:
     """Return a warning about actuators for which nothing was recorded."""
-    model = mechanism.model
-    axes = ([c.target for c in recording.of_kind(kind)] for kind in ("torque", "motion"))
-    acting = acting_actuators(model.topology, *axes) & (np.asarray(model.actuators.gain) != 0)
-    controlled = {channel.target for channel in recording.of_kind("control")}
-    actuators = zip(model.topology.linkage.actuators, acting, strict=True)
-    idle = [name for name, acts in actuators if acts and name not in controlled]
+    model, topology = mechanism.model, mechanism.model.topology
+    axes = [[c.target for c in recording.of_kind(kind)] for kind in ("torque", "motion")]
+    acting = acting_actuators(topology, *axes) & (np.asarray(model.actuators.gain) != 0)
+    driven = {topology.linkage.axis(name) for names in axes for name in names}
+    moving = [
+        bool(acts) and not moved_axes(topology, coordinate) <= driven
+        for acts, coordinate in zip(acting, topology.linkage.actuated.tolist(), strict=True)
+    ]
+    controlled = {c.target for c in recording.of_kind("control") if np.isfinite(c.values).any()}
+    actuators = zip(topology.linkage.actuators, moving, strict=True)
+    idle = [name for name, moves in actuators if moves and name not in controlled]
     if not idle:
         return []
     return [
@@ -175,12 +181,15 @@ def _partly_measured(mechanism: Mechanism, recording: Recording) -> list[str]:
     """Return warnings about actuators on tendons of whose axes only some have a recorded torque."""
     topology = mechanism.model.topology
     linkage, lines = topology.linkage, []
-    measured = {linkage.axis(channel.target) for channel in recording.of_kind("torque")}
+    measured, imposed = (
+        {linkage.axis(channel.target) for channel in recording.of_kind(kind)}
+        for kind in ("torque", "motion")
+    )
     for name, coordinate in zip(linkage.actuators, linkage.actuated.tolist(), strict=True):
         moved = moved_axes(topology, coordinate)
         known, unknown = (
             ", ".join(linkage.axes[axis] for axis in sorted(part))
-            for part in (moved & measured, moved - measured)
+            for part in (moved & measured, moved - measured - imposed)
         )
         if known and unknown:
             lines.append(

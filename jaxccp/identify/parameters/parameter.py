@@ -28,8 +28,7 @@ class Parameter:
     path: str | tuple[str, ...]
     """Path of a number (:mod:`jaxccp.identify.parameters.paths`), or paths of several numbers that
     share one value. A path that begins with ``-`` has the value with the opposite sign, for
-    mirrored limbs.
-    """
+    mirrored limbs."""
     initial: float | None = None
     """Initial value; None: the model's, or 1 for a factor. Inertial numbers always start at 0."""
     lower: float = -np.inf
@@ -207,10 +206,11 @@ def _groups(
     groups = []
     for leaves in [all_leaves] if together else [[entry] for entry in all_leaves]:
         first, sign = leaves[0]
-        if (first.root, first.leaf) == ("bodies", "inertia") and not parameter.factor:
+        inertias = [x.path for x, _ in leaves if (x.root, x.leaf) == ("bodies", "inertia")]
+        if inertias and not parameter.factor:
             raise ValueError(
-                f"{first.path}: its nine numbers alone would make no physical inertia: take "
-                f"{first.path}l, or factor=True"
+                f"{inertias[0]}: its nine numbers alone would make no physical inertia: take "
+                f"{inertias[0]}l, or factor=True"
             )
         values = np.ones(1) if parameter.factor else sign * np.ravel(first.get(subject))
         begin = len(scalars)

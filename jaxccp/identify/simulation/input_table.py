@@ -47,7 +47,7 @@ class InputTable:
             begin: time of its start [s].
 
         Raises:
-            ValueError: a channel that drives the model has no samples.
+            ValueError: a torque, motion or wrench has no samples; controls without are 0.
         """
         spacing = self.h / ROWS
         count = ROWS * (self.steps + 1 + 2 * self.margin)
@@ -157,6 +157,9 @@ def _sampled(
     columns = []
     for column in channel.values.T:
         good = np.isfinite(column)
+        if not good.any() and channel.kind == "control":
+            columns.append(np.zeros(len(times)))
+            continue
         if not good.any():
             raise ValueError(
                 f"{channel.name} drives the model but has no samples: read the file with "

@@ -52,7 +52,7 @@ class Roles:
 
         Args:
             inputs: kinds of channels that drive the model; None: all. Controls of actuators that do
-                not act beside the torques and motions never do.
+                not act beside the torques and motions never do, nor those without samples.
             observe: kinds of channels that are compared.
             recordings: recordings with the same channels.
             topology: the mechanism.
@@ -79,7 +79,10 @@ class Roles:
         axes = ([first[name].target for name in names] for names in (torques, motions))
         acting, linkage = acting_actuators(topology, *axes), topology.linkage
         controls = tuple(
-            name for name in driving("control") if acting[linkage.actuator(first[name].target)]
+            name
+            for name in driving("control")
+            if acting[linkage.actuator(first[name].target)]
+            and any(np.isfinite(log[name].values).any() for log in recordings)
         )
         return Roles(
             controls=controls,
@@ -202,24 +205,32 @@ def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> 
     return 1 + int(np.ceil(most))
 
 
-def delay_range(subject: Subject, name: str) -> tuple[float, float]:
+def delay_range(subject: Subject, name: str, length: float) -> tuple[float, float]:
     """Return the smallest possible delay of a compared channel, at most 0, and the largest, at
     least 0 [s].
 
     Args:
         subject: subject with the bounds of its channels' delays.
         name: name of the channel.
+        length: length of a segment [s].
 
     Raises:
-        ValueError: the delay has no bounds.
+        ValueError: the delay has no bounds, or they leave no sample of a segment.
     """
     early, late = subject.channels.delay_bounds[subject.channels.names.index(name)]
     if not (np.isfinite(early) and np.isfinite(late)):
         raise ValueError(
             f"the delay of {name} needs lower= and upper=, such as 0 and 0.05 s: samples of that "
-            "long after a start are not compared, since they show what happened before it"
+            "long after a start are not compared, since they show what happened before it, and "
+            "with negative delays those before the end, which show what happened after its end"
         )
-    return min(0.0, early), max(0.0, late)
+    early, late = min(0.0, early), max(0.0, late)
+    if late - early >= length:
+        raise ValueError(
+            f"the delay of {name}, between {early:g} and {late:g} s, leaves no sample to compare "
+            f"of a segment of {length:g} s: give a longer segment or narrower bounds of the delay"
+        )
+    return early, late
 
 
 def _common_channels(recordings: Sequence[Recording]) -> list[str]:

@@ -219,7 +219,7 @@ class SimulationPlan:
             elif channel.kind == "pose":
                 place = int(frames[self._frames.index(channel.target)])
             size = 6 if channel.kind == "pose" else channel.values.shape[1]
-            delays = delay_range(self.subject, channel.name)
+            delays = delay_range(self.subject, channel.name, self.settings.duration)
             out.append(Observation(channel.name, channel.kind, place, size, *delays))
         return out
 

@@ -43,7 +43,8 @@ class Simulate:
     """Cutoff frequency of the filter for measured initial states [Hz]."""
     inputs: tuple[str, ...] | None = None
     """Kinds of channels that drive the model: control, torque, motion, wrench; None: all. Actuators
-    do not act where torques or motions do."""
+    do not act on axes with a torque or a motion, nor on tendons that move an axis with a torque.
+    Controls that were not recorded, or have no samples, are 0."""
     observe: tuple[str, ...] = OBSERVED
     """Kinds of channels that are compared with the simulation. Sensors of accelerations and of
     contact forces cannot be."""
@@ -136,8 +137,8 @@ class Simulate:
 
         Raises:
             ValueError: the recordings have nothing to compare, differ in what they have, have no
-                samples of an input, or a sensor that cannot be compared; or the delay of an input
-                or the time scale has no bounds.
+                samples of a torque, motion or wrench, or a sensor that cannot be compared; or a
+                delay or the time scale has no bounds, or a delay too wide ones.
         """
         return SimulationPlan(self, subject, recordings)
 
