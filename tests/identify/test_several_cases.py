@@ -1,5 +1,7 @@
 """Check what problems and reports of several cases say of each of them."""
 
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -67,7 +69,21 @@ def test_a_report_has_units_and_bodies_of_every_case():
 def test_recordings_of_different_cases_need_names_of_their_own():
     """One recording may be in two cases, though, and has one value there."""
     light, heavy = (case("cart", "rail", "slide", mass, "log") for mass in (1.0, 2.0))
+    (log,) = heavy.recordings
+    heavy = replace(heavy, recordings=[replace(log, time=2.0 * log.time)])
     offset = Parameter('channels["torque*"].offset', per_sequence=True)
     with pytest.raises(ValueError, match="different names, and several are called 'log'"):
         Problem([light, heavy], parameters=[offset])
     check_recording_names([light, light, case("cart", "rail", "slide", 2.0, "other")])
+    check_recording_names([light, case("cart", "rail", "slide", 2.0, "log")])
+    (log,) = light.recordings
+    check_recording_names([light, replace(heavy, recordings=[replace(log, notes=("short",))])])
+    files = [replace(log, source=source) for source in ("log.csv", str(Path.cwd() / "log.csv"))]
+    for sharing in (files, [log, files[0]]):
+        check_recording_names([replace(light, recordings=[entry]) for entry in sharing])
+    for other in (
+        replace(log, time=TIME + 0.5),
+        replace(log, channels=log.channels[:0]),
+    ):
+        with pytest.raises(ValueError, match="or give both cases the same recording"):
+            check_recording_names([light, replace(heavy, recordings=[other])])

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from jaxccp.identify.case import Case
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet, Scalar
+from jaxccp.identify.recordings.recording import Recording
 
 POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
 impact_friction stribeck_friction damping_polynomial power_damping"""
@@ -41,18 +43,31 @@ def check_recording_names(cases: Sequence[Case]) -> None:
     Raises:
         ValueError: two recordings have the same name.
     """
-    recordings: dict[str, str | int] = {}
+    recordings: dict[str, Recording] = {}
     for case in cases:
         names = [recording.name for recording in case.recordings]
         for recording in case.recordings:
-            source = recording.source or id(recording)
-            same = recordings.setdefault(recording.name, source) == source
+            same = _same(recordings.setdefault(recording.name, recording), recording)
             if not same or names.count(recording.name) > 1:
                 raise ValueError(
                     "parameters of each recording its own (per_sequence) need recordings of "
                     f"different names, and several are called {recording.name!r}: name them, "
-                    "recording(time, name, …), or rename their files"
+                    "recording(time, name, …), or rename their files; or give both cases the same "
+                    "recording"
                 )
+
+
+def _same(first: Recording, second: Recording) -> bool:
+    """Tell whether two recordings are of the same file or, where one has no file, have the same
+    times and the same values of the channels that they have in common."""
+    if first.source and second.source:
+        return Path(first.source).resolve() == Path(second.source).resolve()
+    common = first.index.keys() & second.index.keys()
+    return first is second or (
+        np.array_equal(first.time, second.time)
+        and bool(common)
+        and all(np.array_equal(first[c].values, second[c].values, equal_nan=True) for c in common)
+    )
 
 
 def joint(
