@@ -10,6 +10,7 @@ from jaxccp.identify import (
     InverseDynamics,
     Limits,
     Method,
+    Parameter,
     Problem,
     excite,
     read,
@@ -88,6 +89,21 @@ def test_criterion_is_that_of_a_regressor_made_by_hand(search):
         change = step * np.eye(len(x))[k]
         difference = (search.loss(x + change)[0] - search.loss(x - change)[0]) / (2 * step)
         assert slope[k] == pytest.approx(difference, rel=1e-5, abs=1e-7)
+
+
+def test_priors_count_where_nothing_is_known(arm):
+    """An earlier fit that did not determine a parameter, or of which only names are left, is no
+    reason to drop its prior."""
+    priors = [Parameter(path, prior=0.1) for path in ("axes[*].damping", "axes[*].armature")]
+    names = search_of(arm, priors, LIMITS, DESIGN).program.names
+    information = np.diag([0.0, 25.0, 0.0, 0.0])
+    for known, expected in (
+        (Known(names=names), [100.0] * 4),
+        (Known(information=information, names=names), [100.0, 25.0, 100.0, 100.0]),
+    ):
+        planned = search_of(arm, priors, LIMITS, DESIGN, known)
+        scale = planned.program.scale
+        np.testing.assert_allclose(planned.before / np.outer(scale, scale), np.diag(expected))
 
 
 def test_optimal_motion_keeps_its_limits_and_tells_more(arm, known, tmp_path):

@@ -63,8 +63,9 @@ class Search:
         initial = np.asarray(program.parameters.column("initial"))
         self.theta = np.array([known.values.get(n, v) for n, v in zip(names, initial, strict=True)])
         prior = np.asarray(program.parameters.column("prior"), float)
-        precision = np.where([name in known.names for name in names], 0.0, prior**-2.0)
-        self.before = (known.matrix(names) + np.diag(precision)) * np.outer(scale, scale)
+        earlier = known.matrix(names)
+        precision = np.where(np.diag(earlier) > 0, 0.0, prior**-2.0)
+        self.before = (earlier + np.diag(precision)) * np.outer(scale, scale)
         self.precision = np.array([known.noise.get(n, design.noise) for n in program.joints]) ** -2
         self.basis = Basis(design.series, design.duration, design.terms)  # type: ignore[arg-type]
         self.count = 10 * design.terms
