@@ -5,14 +5,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from math import inf
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.known_names import RESIDUALS
-from jaxccp.cli.tables import built, check_keys, check_types, required
+from jaxccp.cli.tables import built, check_keys, check_types, from_json, required, to_json
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.identify import Method, Parameter, Restarts, inertial_of, read
 from jaxccp.io import InputError, load
@@ -79,9 +78,8 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
     Raises:
         InputError: a file cannot be read, a key is not known, or model or data are missing.
     """
-    table = dict(saved or {})
-    if "settings" in table:
-        table["settings"] = {k: inf if v == "inf" else v for k, v in table["settings"].items()}
+    table = from_json(dict(saved or {}))
+    check_types(request.evaluate or "the fit", "problem", table, CASE | TOP)
     source: Path | str = "the command line"
     folder = Path()
     if request.config is not None:
@@ -254,9 +252,9 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 
 
 def as_table(config: Config) -> dict[str, Any]:
-    """Return the settings that an evaluation of the fit needs, ready for JSON, with ``"inf"`` for
-    ∞: the parameters, and of the first case the residual, its settings and those of the loader and
-    the readers."""
+    """Return the settings that an evaluation of the fit needs, ready for JSON
+    (:func:`jaxccp.cli.tables.to_json`): the parameters, and of the first case the residual, its
+    settings and those of the loader and the readers."""
     (first, *_) = config.cases
     loading = dict(first.load)
     if "packages" in loading:
@@ -269,10 +267,5 @@ def as_table(config: Config) -> dict[str, Any]:
             continue
         entry = {key: getattr(parameter, key) for key in blank if key != "apply"}
         parameters.append({k: v for k, v in entry.items() if k == "path" or v != blank[k]})
-    return {
-        "parameters": parameters,
-        "residual": first.residual,
-        "settings": {k: "inf" if v == inf else v for k, v in first.settings.items()},
-        "load": loading,
-        "read": dict(first.read),
-    }
+    table = {"residual": first.residual, "settings": first.settings, "read": first.read}
+    return to_json({"parameters": parameters, "load": loading, **table})

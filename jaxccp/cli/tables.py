@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from math import isfinite
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -52,6 +53,25 @@ def check_types(
             raise InputError(
                 source, f"{key} cannot be {value!r}", f"it is {_words(hints[key])}", label
             )
+
+
+def to_json(entry: Any) -> Any:
+    """Return a table for JSON, which has no NaN and infinity: a text such as ``"inf"`` for each, in
+    lists and tables too."""
+    if isinstance(entry, Mapping):
+        return {key: to_json(value) for key, value in entry.items()}
+    if isinstance(entry, list | tuple):
+        return [to_json(value) for value in entry]
+    return str(entry) if isinstance(entry, float) and not isfinite(entry) else entry
+
+
+def from_json(entry: Any) -> Any:
+    """Return a table that :func:`to_json` made ready for JSON, with numbers for these texts."""
+    if isinstance(entry, Mapping):
+        return {key: from_json(value) for key, value in entry.items()}
+    if isinstance(entry, list):
+        return [from_json(value) for value in entry]
+    return float(entry) if entry in ("inf", "-inf", "nan") else entry
 
 
 def built(source: Path | str, label: str, cls: type, table: Any) -> Any:

@@ -255,8 +255,8 @@ def test_configurations_say_what_python_can(tmp_path: Path):
         "seed = 4\n[load]\nfloating = true\npackages = {arm = 'meshes'}\n"
         "[method]\niterations = 7\n[restarts]\ndescents = 2\n"
         '[[cases]]\nmodel = "a.xml"\ndata = ["a.npz", "b.npz"]\n'
-        'read = {columns = {tau = false, q = ["position", "motion"]}}\n'
-        "settings = {segment = 0.2, every = inf}\n"
+        'read = {columns = {tau = false, q = ["position", "motion"]}, noise = {position = inf}}\n'
+        "settings = {segment = [0.2, inf], every = inf}\n"
         '[[cases]]\nmodel = "b.xml"\ndata = "c.csv"\nsettings = {segment = 0.3, law = "ccp"}\n'
     )
     config = config_of(ModelRequest(config=path, settings={"h": 0.01}, method={"tolerance": 1e-3}))
@@ -278,6 +278,9 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     again = config_of(request, saved)
     assert again.parameters == config.parameters
     assert again.cases[0].settings == first.settings
+    assert again.cases[0].read == first.read
+    with pytest.raises(InputError, match=r"settings cannot be \[\]"):
+        config_of(request, {**saved, "settings": []})
     assert again.cases[0].load == first.load
     request = ModelRequest(Path("a.xml"), (Path("d.npz"),), {"floating": False})
     assert config_of(request, saved).cases[0].load == {**first.load, "floating": False}
