@@ -60,10 +60,10 @@ def fitted(model, log) -> np.ndarray:
     return Problem(model, [log], [Parameter(n, scale=0.1) for n in NAMES], settings).fit().values
 
 
-@pytest.mark.parametrize("share", [None, 0.3])
-def test_the_torque_of_a_leader_moves_its_follower(share: float | None) -> None:
-    """The motor of a drives b too, by the slope of their coupling; what a motor of b contributes
-    is taken off."""
+@pytest.mark.parametrize(("share", "kind"), [(None, ""), (0.3, "torque"), (0.3, "control")])
+def test_the_torque_of_a_leader_moves_its_follower(share: float | None, kind: str) -> None:
+    """The motor of a drives b too, by the slope of their coupling; what a motor of b contributes,
+    by its torque or its control, is taken off."""
     q, rate, gain = leader = swing(0.8, 5.0, 0.3)
     slope, curvature = COEFFICIENTS[1] + 2 * COEFFICIENTS[2] * q, 2 * COEFFICIENTS[2]
     follower = np.stack(
@@ -72,9 +72,12 @@ def test_the_torque_of_a_leader_moves_its_follower(share: float | None) -> None:
     needed = torque_of("b", TRUTH[1], follower)
     helped = (share or 0.0) * needed
     torque = {"a": torque_of("a", TRUTH[0], leader) + slope * (needed - helped)}
-    more = {} if share is None else {"b": helped}
-    log = recording(TIME, position={"a": q, "b": follower[0]}, torque=torque | more)
-    np.testing.assert_allclose(fitted(load(MIMIC), log), TRUTH, atol=3e-3)
+    position, control = {"a": q, "b": follower[0]}, {"b": helped} if kind == "control" else {}
+    if kind == "torque":
+        torque["b"] = helped
+    log = recording(TIME, position=position, torque=torque, control=control)
+    motor = '<actuator><motor name="b" joint="b"/></actuator>'
+    np.testing.assert_allclose(fitted(load(MIMIC + motor), log), TRUTH, atol=3e-3)
 
 
 def test_joints_in_loops_are_refused_and_others_are_not() -> None:

@@ -18,11 +18,14 @@ class InverseDynamics:
     central differences; torques, controls and the sign of dry friction go through the same filter.
     Samples of a joint slower than ``moving`` do not show its dry friction, and are left out for
     that joint, as are those at its limits. If no torques were recorded, the torques of the model's
-    actuators at the recorded controls are compared, with the noise that these have; activations
-    follow the controls from the beginning of a recording, with the time constants of the model as
-    it was given. Torques and controls act their delay after they are recorded, as in simulations;
-    delays of position channels have no effect. The torque at an axis includes that which its
-    couplings transmit to others. Contacts are not taken into account.
+    actuators at the recorded controls are compared, with the noise that these have (the median over
+    a recording); activations follow the controls from the beginning of a recording, with the time
+    constants of the model as it was given, and the noise of their controls does not count. A torque
+    without a given noise starts with a hundredth of its spread. Beside recorded torques, controls
+    of actuators on joints that are coupled to those of the torques count too. Torques and controls
+    act their delay after they are recorded, as in simulations; delays of position channels have no
+    effect. The torque at an axis includes that which its couplings transmit to others. Contacts are
+    not taken into account.
 
     References: Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook
     of Robotics, 2016, chapter 6.

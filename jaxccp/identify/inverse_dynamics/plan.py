@@ -11,8 +11,9 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.inverse.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.inverse_dynamics.couplings import Couplings, moved_axes
-from jaxccp.identify.inverse_dynamics.drives import without_actuators
-from jaxccp.identify.inverse_dynamics.sampling import MotionSamples, Sampling
+from jaxccp.identify.inverse_dynamics.drives import acting_actuators, without_actuators
+from jaxccp.identify.inverse_dynamics.sampling import BATCH, MotionSamples, Sampling
+from jaxccp.identify.inverse_dynamics.statistics import by_recording
 from jaxccp.identify.recordings.filters import noise_gain
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation
@@ -20,6 +21,12 @@ from jaxccp.identify.subject import Subject
 
 if TYPE_CHECKING:
     from jaxccp.identify.inverse_dynamics.inverse_dynamics import InverseDynamics
+
+NEGLIGIBLE = 1e-3
+"""Noise, relative to a hundredth of the spread of a torque, and spread, relative to that of other
+torques, below which numbers are rounding errors or 0."""
+SMALLEST = 1e-8
+"""Smallest initial standard deviation of torques without a given one [N, N m]."""
 
 
 class InversePlan:
@@ -51,12 +58,33 @@ class InversePlan:
                     "needs the positions of all joints"
                 )
         self.torques = tuple(c.name for c in first.of_kind("torque"))
-        self.controls = () if self.torques else tuple(c.name for c in first.of_kind("control"))
-        if not (self.torques or self.controls):
+        controls, topology = first.of_kind("control"), subject.model.topology
+        if not (self.torques or controls):
             raise ValueError(f"recording {first.name!r} has neither torques nor controls")
+        acting = np.ones(len(linkage.actuators), bool)
+        if self.torques:
+            joints = [first[name].target for name in self.torques]
+            axes = [linkage.axis(joint) for joint in joints]
+            self._couplings = Couplings.of(topology, self._axes, axes)
+            # What acts on followers counts in the torques of the axes that they are coupled to.
+            coupled = set(self._axes[self._couplings.columns].tolist())
+            moved = (moved_axes(topology, c) for c in linkage.actuated)
+            acting = np.array([bool(coupled & group) for group in moved], bool)
+            acting &= acting_actuators(topology, joints, ())
+        else:
+            actuated = [linkage.actuated[linkage.actuator(c.target)] for c in controls]
+            moved = [moved_axes(topology, coordinate) for coordinate in actuated]
+            axes = sorted(set().union(*moved), key=list(self._axes).index)
+            self._couplings = Couplings.of(topology, self._axes, axes)
+        controls = [c for c in controls if acting[linkage.actuator(c.target)]]
+        self.controls = tuple(c.name for c in controls)
+        self._actuators = np.array([linkage.actuator(c.target) for c in controls], int)
         used = (*self._positions, *self.torques, *self.controls)
         for recording in recordings[1:]:
-            driving = {c.name for c in recording.of_kind("torque" if self.torques else "control")}
+            driving = {c.name for c in recording.of_kind("torque") if self.torques}
+            for channel in recording.of_kind("control"):
+                if acting[linkage.actuator(channel.target)]:
+                    driving.add(channel.name)
             other = set(used) - set(recording.index) or driving - set(used)
             if other:
                 raise ValueError(
@@ -64,16 +92,7 @@ class InversePlan:
                     f"{sorted(other)[0]}: fit them as models of their own, or fill missing "
                     "channels with NaN"
                 )
-        targets = [first[name].target for name in self.torques or self.controls]
-        topology = subject.model.topology
-        if self.controls:
-            self._actuators = np.array([linkage.actuator(name) for name in targets])
-            moved = [moved_axes(topology, c) for c in linkage.actuated[self._actuators]]
-            axes = sorted(set().union(*moved), key=list(self._axes).index)
-        else:
-            axes = [linkage.axis(name) for name in targets]
         self.compared = np.array([list(self._axes).index(axis) for axis in axes])
-        self._couplings = Couplings.of(topology, self._axes, axes)
         self.observations = tuple(
             Observation(f'torque["{self._joints[place]}"]', "torque", int(self._axes[place]), 1)
             for place in self.compared
@@ -150,7 +169,7 @@ class InversePlan:
             control = control.at[self._actuators].set(value)
             if model.activations is not None:
                 state = replace(state, activation=sample.activation)
-        else:
+        if self.torques:
             offset, scale, delay = calibration(self.torques)
             value = (delayed(sample.torque, delay) - offset) / scale
             measured = measured.at[self.compared].set(value)
@@ -165,6 +184,9 @@ class InversePlan:
         """Return the initial estimate of the standard deviation of each filtered torque [N, N m]:
         by the given noise of torques or controls, else a hundredth of its spread.
 
+        It is the same for all samples of a recording: the loss does not favour single samples, at
+        which a control is at a limit or a lever arm vanishes.
+
         Args:
             samples: samples of all recordings, whose weight is 1 where they are compared.
             recording: number of the recording of each.
@@ -177,26 +199,34 @@ class InversePlan:
 
         names, one = self.torques or self.controls, jax.tree.map(lambda leaf: leaf[:, 0], samples)
         noise = np.array([[filtered(log, name) for name in names] for log in self.recordings])
-        noise = noise[recording]
+        noise, compared = noise[recording], np.asarray(one.weight > 0)
+        together = np.zeros_like(recording)
         if self.torques:
             torque = np.asarray(one.torque[:, :, 0])
-        else:
-            need = jax.vmap(lambda subject, sample: self.torque(subject, sample)[1], (None, 0))
-            need, subject = jax.jit(need), self.subject
-            total = need(subject, one)
-            torque = np.asarray(need(without_actuators(subject, self._joints), one) - total)
-            variance = np.zeros_like(torque)
-            for k in np.flatnonzero(noise.any(axis=0)):
-                control = one.control.at[:, k, 0].add(noise[:, k])
-                variance += np.asarray(need(subject, replace(one, control=control)) - total) ** 2
-            noise = np.sqrt(variance)
-        spread = np.ones_like(torque)
-        for number in range(len(self.recordings)):
-            for column, compared in enumerate(np.asarray(one.weight > 0).T):
-                rows = (recording == number) & compared
-                if rows.any():
-                    spread[rows, column] = 1e-2 * max(float(np.std(torque[rows, column])), 1e-6)
-        return np.where(noise > 0, noise, spread)
+            own, all_of_them = (
+                by_recording(np.std, torque, compared, group) for group in (recording, together)
+            )
+            # A torque that is 0 throughout a recording is no more precise there than elsewhere.
+            spread = 1e-2 * np.where(own > NEGLIGIBLE * all_of_them, own, all_of_them)
+            return np.where(noise > 0, noise, np.maximum(spread, SMALLEST))
+
+        @jax.jit
+        def need(subject: Subject, some: MotionSamples) -> Float[Array, "n o"]:
+            return jax.lax.map(lambda x: self.torque(subject, x)[1], some, batch_size=BATCH)
+
+        beyond = np.asarray(need(self.subject, one))
+        torque = np.asarray(need(without_actuators(self.subject, self._joints), one)) - beyond
+        # An idle motor has no spread: then that of the torques that the motion needs beyond it.
+        spread, rest = (by_recording(np.std, x, compared, together) for x in (torque, beyond))
+        spread = 1e-2 * np.where(spread > NEGLIGIBLE * rest, spread, rest)
+        spread, variance = np.maximum(spread, SMALLEST), np.zeros_like(torque)
+        for k in np.flatnonzero(noise.any(axis=0)):
+            sides = [one.control.at[:, k, 0].add(sign * noise[:, k]) for sign in (1.0, -1.0)]
+            changes = [need(self.subject, replace(one, control=side)) - beyond for side in sides]
+            change = np.max(np.abs(changes), axis=0)
+            variance += by_recording(np.median, change, compared, recording) ** 2
+        noise = np.sqrt(variance)
+        return np.where(noise > NEGLIGIBLE * spread, noise, spread)
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:

@@ -25,7 +25,7 @@ AT_LIMIT = 1e-3
 """Distance from a limit of a joint within which its force may act, relative to the joint's range,
 or in rad or m without one."""
 BATCH = 4096
-"""Number of samples whose rates of tendons are computed at a time."""
+"""Number of samples whose rates of tendons or torques are computed at a time."""
 
 
 @jax.tree_util.register_dataclass
@@ -42,12 +42,12 @@ class MotionSamples:
     changes its sign, dry friction jumps, which the filter smooths in the measured torques too."""
     torque: Float[Array, "s o 3"]
     """Measured torque along each compared axis [N, N m], and its first two time derivatives; o = 0
-    if controls are compared."""
+    if none was recorded."""
     control: Float[Array, "s c 3"]
     """Recorded controls, and their first two time derivatives."""
     activation: Float[Array, "s ma"]
     """Activations along the recorded controls, of the model without parameters; ma = 0 if it has
-    none, or torques are compared."""
+    none, or no controls count."""
     weight: Float[Array, "s o"]
     """Inverse standard deviation of each torque; 0 if it is not compared."""
     time: Float[Array, " s"]
@@ -67,7 +67,7 @@ class Sampling:
     torques: tuple[str, ...]
     """Channels of compared torques."""
     controls: tuple[str, ...]
-    """Channels of controls; empty if torques are compared."""
+    """Channels of controls: all, or beside torques those of actuators that act on followers."""
     compared: np.ndarray
     """Place of each compared axis among ``axes`` [o]."""
     eliminated: np.ndarray
@@ -132,7 +132,7 @@ class Sampling:
             values = np.concatenate([recording[name].values for name in self.torques], axis=1)
             torque = resampled(*filtered(values))
             good = np.stack([distance(at, time[np.isfinite(x)]) <= near for x in values.T], axis=1)
-        else:
+        if self.controls:
             values = np.concatenate([recording[name].values for name in self.controls], axis=1)
             control, motion = resampled(*filtered(values)), np.concatenate([motion, values], axis=1)
         activation = np.zeros((len(at), 0))
