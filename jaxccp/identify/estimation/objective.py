@@ -118,15 +118,17 @@ class Objective:
         np.add.at(border, place, terms.hessian[:, p:, :p])
         diagonal, gradient = terms.hessian[:, p:, p:].copy(), terms.gradient[:, p:].copy()
         coupling = np.zeros((n, x, x))
+        # The penalties of starts and gaps are added to these arrays in place.
+        chains = Chains(
+            diagonal=diagonal,
+            coupling=coupling,
+            border=border,
+            corner=corner,
+            gradient=gradient,
+            corner_gradient=slope,
+        )
         if not x:
-            return loss, Chains(
-                diagonal=diagonal,
-                coupling=coupling,
-                border=border,
-                corner=corner,
-                gradient=gradient,
-                corner_gradient=slope,
-            )
+            return loss, chains
         precision = batch.start_deviation**-2.0
         loss += 0.5 * float(np.sum(precision * start**2))
         diagonal[:, np.arange(x), np.arange(x)] += precision
@@ -147,14 +149,7 @@ class Objective:
             np.add.at(corner, (rows[i][:, None], rows[i][None]), by_z[:, :p].T @ by_z[:, :p])
             np.add.at(border[i].T, rows[i], by_z[:, :p].T @ by_z[:, p:])
             np.add.at(border[i + 1].T, rows[i], (weight[:, None] * by_z[:, :p]).T)
-        return loss, Chains(
-            diagonal=diagonal,
-            coupling=coupling,
-            border=border,
-            corner=corner,
-            gradient=gradient,
-            corner_gradient=slope,
-        )
+        return loss, chains
 
 
 def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> Chains:
