@@ -58,9 +58,9 @@ from jaxccp.dynamics import (
     tangent_names,
     with_capacity,
 )
+from jaxccp.execution.devices import chunked_vmap, use_all_cores
 from jaxccp.flexible.solids import SoftSolid, box_of_tetrahedra, read_tetrahedra
 from jaxccp.io import load
-from jaxccp.math.devices import chunked_vmap, use_all_cores
 from jaxccp.math.smoothed_gradient import smoothed_gradient
 from jaxccp.model import (
     Activation,

@@ -13,9 +13,9 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 # Lowest first. ROOT is the package's own __init__, which hands on what api has users touch.
 ROOT = f"{PACKAGE}/__init__"
 LAYERS = (
-    *("names", "content", "math", "ccp", "model", "flexible", "collision", "dynamics", "sensors"),
-    *("scene", "io", "viz", "identify", "envs", "testing", "scenes", "identify.cube", "api"),
-    *(ROOT, "cli", "__main__"),
+    *("names", "content", "execution", "math", "ccp", "model", "flexible", "collision", "dynamics"),
+    *("sensors", "scene", "io", "viz", "identify", "envs", "testing", "scenes", "identify.cube"),
+    *("api", ROOT, "cli", "__main__"),
 )
 # Beyond the order: describing bodies and finding contacts is independent of how forces are solved.
 FORBIDDEN = {

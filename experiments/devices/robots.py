@@ -40,8 +40,8 @@ import numpy as np
 
 from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load
 from jaxccp.ccp import Law
+from jaxccp.execution import active_copies
 from jaxccp.io.mjcf.load import Loaded
-from jaxccp.math import active_copies
 from jaxccp.model import Model
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary

@@ -36,7 +36,7 @@ import numpy as np
 
 from experiments.throughput.trained import ROBOTS, Copies, controls, reference, starts, written
 from jaxccp import Stop, chunked_vmap
-from jaxccp.math.devices import CPU_CHUNK
+from jaxccp.execution.devices import CPU_CHUNK
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 mjx: Any = importlib.import_module("mujoco.mjx")

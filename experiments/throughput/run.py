@@ -30,7 +30,7 @@ import numpy as np
 
 from experiments.throughput.scenes import ROBOTS, scene
 from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load, rollout_batch
-from jaxccp.math.devices import put_on_devices
+from jaxccp.execution.devices import put_on_devices
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 mjx: Any = importlib.import_module("mujoco.mjx")

@@ -10,8 +10,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math import active_copies, safe
-from jaxccp.math.batching import when
+from jaxccp.execution import active_copies
+from jaxccp.execution.batching import when
+from jaxccp.math import safe
 
 INEXACTNESS, MIN_INEXACTNESS = 3.0, 0.01
 """Start and smallest value of :attr:`_Loop.inexactness`. Under Coulomb's law the loop iterates on a

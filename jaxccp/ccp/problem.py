@@ -10,9 +10,9 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import Delassus
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
-from jaxccp.math.jitted import jitted
 
 Law = Literal["ccp", "ncp"]
 """Contact law: ``"ccp"`` is the convex cone complementarity problem, ``"ncp"`` is Coulomb's law, by

@@ -23,13 +23,13 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.newton_step import newton_step
+from jaxccp.ccp.methods.newton_step import newton_step
 from jaxccp.ccp.operators.regularised import RegularisedDelassus
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Task
 from jaxccp.ccp.solvers.gradient_newton import GradientNewton
+from jaxccp.execution.batching import when
 from jaxccp.math import safe
-from jaxccp.math.batching import when
 
 COMPLIANCE, SINGLE_COMPLIANCE = 1e-3, 3e-2
 """ε in double and in single precision. The rounding error of velocities is divided by ε in the

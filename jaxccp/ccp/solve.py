@@ -19,9 +19,10 @@ from jaxccp.ccp.redundancy import can_open, can_share_loads, loads_matter, share
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
-from jaxccp.math import safe, trees
+from jaxccp.execution import trees
+from jaxccp.execution.jitted import compiled_outside_of_jit
+from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
-from jaxccp.math.jitted import compiled_outside_of_jit
 
 _Tree = TypeVar("_Tree")
 

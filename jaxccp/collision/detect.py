@@ -13,9 +13,9 @@ from jaxccp.collision.cores import CORES
 from jaxccp.collision.manifold import Geometry, Manifold, keep
 from jaxccp.collision.pairs import PAIRS
 from jaxccp.collision.shape_placement import place_shapes, shapes_of_kind, take_shapes
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import quaternion
 from jaxccp.math.contact_frame import contact_frame
-from jaxccp.math.jitted import jitted
 from jaxccp.model.material import combine
 from jaxccp.model.model import Model
 from jaxccp.model.pair_group import PairGroup

@@ -10,13 +10,14 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.smooth_motion import second_order_model, smooth_motion
-from jaxccp.math import safe, trees
+from jaxccp.execution import trees
+from jaxccp.execution.jitted import jitted
+from jaxccp.math import safe
 from jaxccp.math.array_input import Floats, as_floats
-from jaxccp.math.jitted import jitted
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.configuration import with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 
 @jax.tree_util.register_dataclass

@@ -9,12 +9,12 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import linear3, quaternion
-from jaxccp.math.jitted import jitted
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 NEWTON_STEPS = 3
 """Number of Newton steps of :func:`_half_rotation` with a slope of their own; one more follows."""

@@ -12,10 +12,10 @@ from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import StepLength, Stepper, check_model_and_stepper, step_length
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
 from jaxccp.math.array_input import Floats
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.joint_motion import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 
 @jax.tree_util.register_dataclass

@@ -17,10 +17,10 @@ from jaxccp.dynamics.step import assemble_system
 from jaxccp.dynamics.trees import reducible
 from jaxccp.model.cut_joints import with_block_diagonal_mass
 from jaxccp.model.family import Family, FrameMap, MassRoot
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 from jaxccp.model.tendons.functions import Functions
 
 

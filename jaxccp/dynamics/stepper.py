@@ -8,14 +8,15 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.math import quaternion, trees
+from jaxccp.execution import trees
+from jaxccp.execution.jitted import compiled_outside_of_jit, jitted
+from jaxccp.math import quaternion
 from jaxccp.math.array_input import as_floats
-from jaxccp.math.jitted import compiled_outside_of_jit, jitted
-from jaxccp.model.family_frames import with_frames
+from jaxccp.model.inputs.model_input import check_is_model
+from jaxccp.model.inputs.state_input import checked_arrays
+from jaxccp.model.kinematics.family_frames import with_frames
 from jaxccp.model.model import Model
-from jaxccp.model.model_input import check_is_model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_arrays
 
 
 class Carry(Protocol):

@@ -18,10 +18,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.rows.row import carried_rotors
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
-from jaxccp.math.jitted import jitted
 from jaxccp.model.actuators.activation import activation_of
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.configuration import (
     VelocityParts,
     coordinate_change,
@@ -34,7 +35,6 @@ from jaxccp.model.kinematics.configuration import (
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 SIX = ("x", "y", "z", "rx", "ry", "rz")
 """Names of the six velocities of a body."""

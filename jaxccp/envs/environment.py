@@ -14,7 +14,7 @@ from jaxccp.envs.actions import admissible
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.spec import Spec
 from jaxccp.envs.task import Moment, Task
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.array_input import Floats
 from jaxccp.math.draw import Key
 from jaxccp.model.model import Model

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.execution import trees
 from jaxccp.flexible.ancf.continuum import continuum_elements
 from jaxccp.flexible.nodal import NodalFamily
-from jaxccp.math import trees
 from jaxccp.math.array_input import as_floats
 
 

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.flexible import elements as integrals
 from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.elements import Elements
 from jaxccp.flexible.frames import NodeMap, node_map, orientations, positions
 from jaxccp.flexible.layout import Layout
-from jaxccp.math.jitted import jitted
 from jaxccp.model.family import Family, FamilyState
 
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.math.jitted import jitted
+from jaxccp.execution.jitted import jitted
 
 
 @jitted

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math.components import components, from_components
-from jaxccp.math.jitted import jitted
 
 
 @jitted

@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import safe
 from jaxccp.math.components import components, from_components
-from jaxccp.math.jitted import jitted
 
 PRODUCT = np.array(
     [

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from jaxccp.math import safe, trees
+from jaxccp.execution import trees
+from jaxccp.math import safe
 from jaxccp.math.array_input import as_floats
 
 _Tree = TypeVar("_Tree")

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jaxccp.model.check import (
+from jaxccp.model.family import Family
+from jaxccp.model.inputs.check import (
     finite_vector,
     inertia_matrix,
     instance,
     positive,
     unit_quaternion,
 )
-from jaxccp.model.family import Family
 from jaxccp.model.material import Material
 from jaxccp.model.shapes import SHAPES, ConvexMesh, HeightField, Plane, Shape
 from jaxccp.names import fresh, index

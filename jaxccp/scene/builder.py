@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxccp.collision.broad import choose_broad_phase
 from jaxccp.model.actuators.activation import Activations
-from jaxccp.model.check import finite_vector, instance, nonnegative
+from jaxccp.model.inputs.check import finite_vector, instance, nonnegative
 from jaxccp.model.material import Combination
 from jaxccp.model.model import ContactSettings, Model
 from jaxccp.model.sites import Sites

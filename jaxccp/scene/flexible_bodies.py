@@ -15,7 +15,7 @@ from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.points_between import with_points_on_cable, with_points_on_shell
 from jaxccp.math import quaternion
-from jaxccp.model.check import finite_vector, nonnegative, positive, unit_quaternion
+from jaxccp.model.inputs.check import finite_vector, nonnegative, positive, unit_quaternion
 from jaxccp.names import unknown
 
 Curve = Callable[[Array], Array]

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxccp.model.actuators.activation import Range
 from jaxccp.model.actuators.actuator import Actuator
-from jaxccp.model.check import finite_vector, instance, unit_quaternion
+from jaxccp.model.inputs.check import finite_vector, instance, unit_quaternion
 from jaxccp.model.joints import JOINTS, Joint
 from jaxccp.model.joints.joint import check, freedoms
 from jaxccp.model.ranges import check_range

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxccp.model.check import instance, positive
+from jaxccp.model.inputs.check import instance, positive
 from jaxccp.model.joints import Revolute
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import ORIGIN

@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxccp.flexible.solids import SoftSolid, soft_solid
 from jaxccp.flexible.solids.mesh import boundary, checked_mesh
-from jaxccp.model.check import finite_vector, positive, unit_quaternion
+from jaxccp.model.inputs.check import finite_vector, positive, unit_quaternion
 from jaxccp.model.shapes import Sphere
 from jaxccp.scene.frames import to_matrix
 

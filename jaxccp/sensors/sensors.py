@@ -12,11 +12,11 @@ from jaxccp.content import ByContent
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math.array_input import Dimension, Floats, as_floats
-from jaxccp.model.check import finite_vector
+from jaxccp.model.inputs.check import finite_vector
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.model import Model
 from jaxccp.model.sites import Sites
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 from jaxccp.sensors.coordinates.coordinates import Coordinates
 from jaxccp.sensors.coordinates.mujoco_coordinates import mujoco_coordinates
 from jaxccp.sensors.reading import Reading

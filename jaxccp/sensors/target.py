@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from jaxccp.model.check import finite_vector, unit_quaternion
+from jaxccp.model.inputs.check import finite_vector, unit_quaternion
 from jaxccp.model.model import Model
 from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site

@@ -14,7 +14,7 @@ from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.math.array_input import Floats
 from jaxccp.model import Model, State
-from jaxccp.model.state_input import checked_state
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.testing.differences import SWEEP, from_values
 from jaxccp.testing.gradient_report import GradientReport, judge_inputs
 from jaxccp.testing.inputs import Input, inputs_of

@@ -19,9 +19,10 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import pyramids, rolling
 from jaxccp.ccp.cones.coulomb import coulomb_slope, coulomb_spectrum, project_coulomb
-from jaxccp.math import safe, trees
+from jaxccp.execution import trees
+from jaxccp.execution.jitted import jitted
+from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, as_floats
-from jaxccp.math.jitted import jitted
 
 ConeType = Literal["cone", "pyramid", "octagon"]
 """Shape of the bound on a contact's tangential impulses: a disc of radius μ λ_n, or the square or

@@ -3,9 +3,9 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import safe
 from jaxccp.math.components import components
-from jaxccp.math.jitted import jitted
 
 
 @jitted

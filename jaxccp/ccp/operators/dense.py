@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators.operator import Delassus
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.array_input import Dimension, as_floats
 
 LARGEST = 1500

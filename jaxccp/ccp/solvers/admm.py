@@ -13,7 +13,7 @@ from jaxccp.ccp.operators.blocks import identity
 from jaxccp.ccp.operators.factors import Factors
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math.batching import when
+from jaxccp.execution.batching import when
 
 RELAXATION = 1.6
 """Relaxation α, between 1 and 2."""

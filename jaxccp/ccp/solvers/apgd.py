@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.momentum import nesterov
+from jaxccp.ccp.methods.momentum import nesterov
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling, uniform
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math.batching import inner
+from jaxccp.execution.batching import inner
 
 POWER_ITERATIONS = 2
 """Products spent on the first estimate of the Lipschitz constant."""

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.boxed_lcp import BoxedRows, boxed_rows
 from jaxccp.ccp.cones import ConeType
+from jaxccp.ccp.methods.boxed_lcp import BoxedRows, boxed_rows
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math import trees
+from jaxccp.execution import trees
 
 
 @jax.tree_util.register_dataclass
@@ -55,7 +55,9 @@ class _State:
 
 @dataclass(frozen=True)
 class Dantzig(Solver):
-    """Principal pivoting for the boxed LCP with friction index (:mod:`jaxccp.ccp.boxed_lcp`).
+    """Principal pivoting for the boxed LCP with friction index.
+
+    :mod:`jaxccp.ccp.methods.boxed_lcp` has the method.
 
     It follows the solutions of N λ + r + t d = u from a t at which all contacts are open down to t
     = 0. The path is piecewise linear. A step follows one piece to the next row that reaches or

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.ccp.newton_step import newton_step
+from jaxccp.ccp.methods.newton_step import newton_step
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math.batching import inner, when
+from jaxccp.execution.batching import inner, when
 
 NEWTON_PERIOD = 8
 """Number of iterations from one Newton step to the next; a Newton step costs as much as 5 to 12

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import ConeType
-from jaxccp.ccp.linear_problem import require_equalities
+from jaxccp.ccp.methods.linear_problem import require_equalities
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe

@@ -8,15 +8,16 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp import interior, proximal
 from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.derivative.linear import FixedPointSystem, Inverse
 from jaxccp.ccp.derivative.linearization import shear
+from jaxccp.ccp.methods import interior, proximal
 from jaxccp.ccp.operators import Delassus, DenseDelassus
 from jaxccp.ccp.operators.blocks import BlockDiagonal, identity
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math import safe, trees
+from jaxccp.execution import trees
+from jaxccp.math import safe
 
 PROXIMAL_RESIDUAL = 1e-4
 """Residual, as a fraction of max‖r_c‖, at which the proximal phase is first tried."""
@@ -83,14 +84,15 @@ class Newton(Solver):
     """Interior-point steps until the active set is nearly right, then proximal semismooth Newton
     steps.
 
-    A cold start needs some 10 to 20 interior steps (:mod:`jaxccp.ccp.interior`), even for stiff
-    problems. But if contacts are about to slide or open, the residual only falls with the square
-    root of the gap. The second phase is Newton's method on the fixed point of the augmented
-    Lagrangian, λ = Π_K(λ − σ ρ ũ), with a large σ (Alart & Curnier, CMAME 92, 1991; regularised as
-    the proximal point method, Rockafellar 1976). It converges quadratically near the solution,
-    where a warm start often begins. Each step of either kind costs one factorisation, over the
-    bodies or over the rows, whichever are fewer. The system includes Coulomb's law: ũ = u + μ‖u_t‖
-    e_n with its derivative, as in Acary, Armand, Nguyen & Shpakovych (2023) for the interior steps.
+    A cold start needs some 10 to 20 interior steps, even for stiff problems
+    (:mod:`jaxccp.ccp.methods.interior`). But if contacts are about to slide or open, the residual
+    only falls with the square root of the gap. The second phase is Newton's method on the fixed
+    point of the augmented Lagrangian, λ = Π_K(λ − σ ρ ũ), with a large σ (Alart & Curnier, CMAME
+    92, 1991; regularised as the proximal point method, Rockafellar 1976). It converges
+    quadratically near the solution, where a warm start often begins. Each step of either kind costs
+    one factorisation, over the bodies or over the rows, whichever are fewer. The system includes
+    Coulomb's law: ũ = u + μ‖u_t‖ e_n with its derivative, as in Acary, Armand, Nguyen & Shpakovych
+    (2023) for the interior steps.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")

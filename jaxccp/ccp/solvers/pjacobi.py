@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.momentum import Momentum
+from jaxccp.ccp.methods.momentum import Momentum
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.scaling import Scaling, scale
 from jaxccp.ccp.solver import Solver, Task
@@ -36,8 +36,9 @@ class PJacobi(Solver):
     TOG 31(4), 2012). N is at most that, by Cauchy–Schwarz, so ω = 1 always descends. Other forms of
     N use N_cc times 1 plus the number of blocks coupled to c.
 
-    Steps are extrapolated (:class:`~jaxccp.ccp.momentum.Momentum`) unless ``momentum`` is false.
-    Under Coulomb's law ũ includes De Saxcé's correction from the present velocities.
+    Steps are extrapolated unless ``momentum`` is false
+    (:class:`~jaxccp.ccp.methods.momentum.Momentum`). Under Coulomb's law ũ includes De Saxcé's
+    correction from the present velocities.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")

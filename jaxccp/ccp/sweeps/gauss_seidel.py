@@ -7,7 +7,7 @@ from typing import ClassVar
 import jax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.momentum import Momentum
+from jaxccp.ccp.methods.momentum import Momentum
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.scaling import scale
 from jaxccp.ccp.solver import Solver, Task
@@ -40,7 +40,7 @@ class GaussSeidel(Solver):
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
 
     momentum: bool = True
-    """Whether to extrapolate from sweep to sweep (:mod:`~jaxccp.ccp.momentum`)."""
+    """Whether to extrapolate from sweep to sweep (:mod:`~jaxccp.ccp.methods.momentum`)."""
     symmetric: bool = False
     """Whether every second sweep runs backward from the start. If not, this begins with the first
     fallback of the extrapolation."""

@@ -10,7 +10,7 @@ from jaxccp.collision.kernels.box_axes import edge_gaps, face_gaps
 from jaxccp.collision.kernels.box_clip import clip_faces
 from jaxccp.collision.kernels.box_point import closest_points, crossing_edges
 from jaxccp.collision.manifold import Geometry, Manifold, between, keep, to_world
-from jaxccp.math import trees
+from jaxccp.execution import trees
 
 # Per smallest half extent of the two boxes:
 _ALLOWANCE = 1.0137e-3

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.collision.core import FACETED, Core
 from jaxccp.collision.kernels.corners import RIM
 from jaxccp.collision.manifold import direction
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.math.linear3 import cross
 

@@ -18,7 +18,7 @@ from jaxccp.collision.kernels.clip import spanning
 from jaxccp.collision.kernels.convex_contact import face_manifold
 from jaxccp.collision.kernels.separation import Separation, separate
 from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, to_world
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.linear3 import cross
 
 _STEEPNESS = 20.0

@@ -17,7 +17,7 @@ from jaxccp.collision.kernels.terrain import (
     triangle_geometry,
 )
 from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.linear3 import cross
 
 

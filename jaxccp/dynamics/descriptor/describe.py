@@ -16,7 +16,8 @@ from jaxccp.dynamics.free_bodies.free_bodies import FreeBodies
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.step import StepSystem
 from jaxccp.dynamics.trees.shared_mass import SharedMass
-from jaxccp.math import linear3, trees
+from jaxccp.execution import trees
+from jaxccp.math import linear3
 from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.model.family import MassRoot
 from jaxccp.model.model import Model

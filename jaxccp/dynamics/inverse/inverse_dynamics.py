@@ -14,14 +14,14 @@ from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.dynamics.trees.screws import screws
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace
+from jaxccp.execution.jitted import jitted
 from jaxccp.math.array_input import Dimension, Floats, as_floats
-from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
 from jaxccp.model.family import FrameMap
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 from jaxccp.names import index
 
 

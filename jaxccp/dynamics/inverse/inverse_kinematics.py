@@ -13,10 +13,10 @@ from jaxccp.dynamics.inverse.pose_targets import PoseTargets
 from jaxccp.dynamics.tangent import SIX, tangent_names
 from jaxccp.math.array_input import Floats
 from jaxccp.math.implicit_root import attach
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.configuration import root_and_free_bodies
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 from jaxccp.names import index
 
 REDUCED, INCREASED = 0.3, 4.0

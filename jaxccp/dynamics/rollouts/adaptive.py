@@ -13,11 +13,11 @@ from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.stepper import Carry, Stepper, check_model_and_stepper
 from jaxccp.dynamics.tangent import difference, tangent_names
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.array_input import Floats, as_floats
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 
 class AdaptiveStatus(IntEnum):

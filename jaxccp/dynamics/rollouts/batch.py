@@ -13,9 +13,9 @@ from jaxccp.dynamics.rollouts.capacity import capacity_needed, run_with_capacity
 from jaxccp.dynamics.rollouts.rollout import Trajectory, rollout
 from jaxccp.dynamics.step_report import raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Start, Stepper, check_model_and_stepper, checked_start
-from jaxccp.math import trees
+from jaxccp.execution import trees
+from jaxccp.execution.devices import device_count, put_on_devices, split_batch, spread
 from jaxccp.math.array_input import Floats
-from jaxccp.math.devices import device_count, put_on_devices, split_batch, spread
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -17,7 +17,7 @@ from jaxccp.dynamics.rollouts.capacity import capacity_needed, run_with_capacity
 from jaxccp.dynamics.rollouts.checkpoints import Checkpoints, checkpoints, keep_impulses
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Start, Stepper, check_model_and_stepper, checked_start
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.array_input import Floats
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

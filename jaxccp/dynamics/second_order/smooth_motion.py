@@ -13,7 +13,7 @@ from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.second_order.applied_forces import AppliedForces, applied_forces
 from jaxccp.dynamics.second_order.mobility import compliant_family_coordinates, rotors_on_families
 from jaxccp.dynamics.smooth import smooth_contacts, smooth_forces
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.topology import MAX_DENSE

@@ -12,7 +12,7 @@ from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.dynamics.projection import project
 from jaxccp.dynamics.second_order.mobility import Configuration
-from jaxccp.math.jitted import jitted
+from jaxccp.execution.jitted import jitted
 from jaxccp.model.kinematics.configuration import generalised_velocities, integrate_configuration
 from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model

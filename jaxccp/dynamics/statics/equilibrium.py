@@ -12,13 +12,13 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.dynamics.statics import constraints, forces, newton_step
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.implicit_root import attach
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_loop_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 FIRST_STEP, MAX_STEP, STEP_GROWTH, STEP_SHRINK = 1.0, 1e6, 3.0, 0.1
 """Length of the first step and the largest one [s]; factors by which the next is longer or

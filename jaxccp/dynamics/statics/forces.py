@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import family_energy, potential_energy
 from jaxccp.dynamics.second_order.mobility import Configuration
-from jaxccp.math.trees import is_traced
+from jaxccp.execution.trees import is_traced
 from jaxccp.model.family import Family, FamilyState
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.kinematics.joint_motion import tree_motion

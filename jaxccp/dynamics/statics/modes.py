@@ -13,9 +13,9 @@ from jaxccp.dynamics.inverse.inverse_dynamics import mass_matrix
 from jaxccp.dynamics.statics import constraints, forces
 from jaxccp.math.eigen import eigen
 from jaxccp.math.saddle import Saddle
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 
 @jax.tree_util.register_dataclass

@@ -11,12 +11,12 @@ from jaxccp.dynamics.trees.bias import small_angle_weight
 from jaxccp.math import linear3, quaternion
 from jaxccp.math.linear3 import cross
 from jaxccp.math.rows import take_rows
-from jaxccp.model.family_frames import with_frames
 from jaxccp.model.kinematics.configuration import (
     integrate_configuration,
     root_and_free_bodies,
     split_velocities,
 )
+from jaxccp.model.kinematics.family_frames import with_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

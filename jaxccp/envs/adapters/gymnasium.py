@@ -15,7 +15,7 @@ from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.make import make
 from jaxccp.envs.render import Renderer
 from jaxccp.envs.spec import Spec
-from jaxccp.math.devices import chunked_vmap
+from jaxccp.execution.devices import chunked_vmap
 
 Info = dict[str, Any]
 MODES = ["rgb_array"]

@@ -10,8 +10,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, with_info
-from jaxccp.math import trees
-from jaxccp.math.batching import anywhere
+from jaxccp.execution import trees
+from jaxccp.execution.batching import anywhere
 from jaxccp.math.draw import Key
 
 EPISODE_FIELDS = ("physics", "obs", "key", "info")

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info
-from jaxccp.math import trees
+from jaxccp.execution import trees
 from jaxccp.math.draw import Key
 
 

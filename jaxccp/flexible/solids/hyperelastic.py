@@ -7,10 +7,10 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.execution.batching import anywhere
 from jaxccp.flexible.law import Law
 from jaxccp.flexible.solids.positive_part import positive_part
 from jaxccp.math import linear3
-from jaxccp.math.batching import anywhere
 
 
 @jax.tree_util.register_dataclass

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.execution import trees
 from jaxccp.identify.inverse_dynamics.drives import largest_inertia, with_drives, with_frames
 from jaxccp.identify.recordings.activations import activations_at_start, controls_before
 from jaxccp.identify.recordings.calibrated_start import true_state
@@ -31,7 +32,6 @@ from jaxccp.identify.simulation.input_table import InputTable
 from jaxccp.identify.simulation.inputs import Roles, check_sensors, delay_range, margin_of, steps_of
 from jaxccp.identify.simulation.leapfrog import Centring, set_back
 from jaxccp.identify.subject import Subject
-from jaxccp.math import trees
 from jaxccp.model.state import State
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import quaternion
-from jaxccp.math.jitted import jitted
 from jaxccp.math.rows import put_rows, take_rows
-from jaxccp.model.family_frames import with_frames
+from jaxccp.model.kinematics.family_frames import with_frames
 from jaxccp.model.kinematics.forward_kinematics import place_bodies
 from jaxccp.model.kinematics.joint_motion import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model

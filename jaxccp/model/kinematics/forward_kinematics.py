@@ -8,14 +8,14 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
-from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.joint_chain import Pose, by_slot, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 
 UNROLLED = 8
 """Largest number of levels of a tree that are unrolled; deeper trees take a loop over levels."""

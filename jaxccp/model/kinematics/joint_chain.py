@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import quaternion
-from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
 from jaxccp.model.model import Model
 

@@ -9,9 +9,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.execution.jitted import jitted
 from jaxccp.math import quaternion
-from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.joint_chain import Kinds, Pose, by_slot, joint_chains
 from jaxccp.model.kinematics.joint_coordinates import (
     JointPose,
@@ -22,7 +23,6 @@ from jaxccp.model.kinematics.joint_coordinates import (
 )
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 from jaxccp.model.tendons.routing import TendonMotion, tendon_motion
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxccp.model.family_frames import with_frames
+from jaxccp.model.kinematics.family_frames import with_frames
 from jaxccp.model.model import Bodies, Model
 from jaxccp.model.state import Rotors, State
 

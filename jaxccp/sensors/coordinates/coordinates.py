@@ -12,6 +12,7 @@ from jaxccp.dynamics.rows.row import carried_rotors
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.linear3 import cross
+from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.configuration import (
     VelocityParts,
     join_velocities,
@@ -22,7 +23,6 @@ from jaxccp.model.kinematics.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.state_input import checked_state
 from jaxccp.sensors.coordinates.addresses import Places, address_range
 from jaxccp.sensors.coordinates.dimensions import checked_acceleration, coordinate_dimensions
 from jaxccp.sensors.coordinates.nodal import with_nodal_coordinates, with_nodes

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.model.family import FamilyState
-from jaxccp.model.family_frames import with_frames
+from jaxccp.model.kinematics.family_frames import with_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

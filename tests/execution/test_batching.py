@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.math.batching import when
+from jaxccp.execution.batching import when
 
 FLAGS = {
     "none": [False, False, False],

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 
 from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.model.family import FamilyState
-from jaxccp.model.family_frames import with_frames
+from jaxccp.model.inputs.model_input import check_arrays, check_is_model
+from jaxccp.model.kinematics.family_frames import with_frames
 from jaxccp.model.model import Model
-from jaxccp.model.model_input import check_arrays, check_is_model
 from jaxccp.model.state import Rotors, State
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 import jax
 
-from jaxccp.math import trees
+from jaxccp.execution import trees
 
 _Function = TypeVar("_Function", bound=Callable)
 _Result = TypeVar("_Result")

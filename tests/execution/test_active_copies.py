@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from jaxccp.math.active_copies import CPU_SLOTS, iterate
+from jaxccp.execution.active_copies import CPU_SLOTS, iterate
 
 
 def steps(limit: Array, length: Array) -> dict[str, Array]:
@@ -101,7 +101,7 @@ def test_batches_divided_between_devices() -> None:
     program = textwrap.dedent("""
         import jax, jax.numpy as jnp, numpy as np
         from jax.sharding import Mesh, NamedSharding, PartitionSpec
-        from tests.math.test_active_copies import limits, steps
+        from tests.execution.test_active_copies import limits, steps
         size = 6 * 16
         place = NamedSharding(Mesh(np.array(jax.devices()), ("copies",)), PartitionSpec("copies"))
         given = jax.device_put(jnp.asarray(limits(size)), place)

@@ -12,7 +12,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, PyTree
 
-from jaxccp.math import trees
+from jaxccp.execution import trees
 
 CPU_CHUNK = 128
 """Copies that a CPU device steps at once: a loop waits for the slowest of these only, and what they
@@ -96,7 +96,7 @@ def chunked_vmap(
 
 def split_batch(arguments: _Tree, axes: PyTree[int | None]) -> tuple[_Tree, _Tree]:
     """Split arguments into arrays that have a batch axis and shared ones, with None in place of the
-    other kind (:func:`jaxccp.math.trees.merged` joins them again).
+    other kind (:func:`jaxccp.execution.trees.merged` joins them again).
 
     Args:
         arguments: a pytree of arrays.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jaxccp.math.jitted import jitted
+from jaxccp.execution.jitted import jitted
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxccp.math import trees
+from jaxccp.execution import trees
 
 CARRY = {
     "real": np.array([1.5, -0.0]),

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.math import trees
+from jaxccp.execution import trees
 
 Point = Any
 """A pytree of arrays. The first leaf is the scaled multipliers; the others are linear functions of

@@ -9,7 +9,7 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.math import trees
+from jaxccp.execution import trees
 
 _Tree = TypeVar("_Tree")
 

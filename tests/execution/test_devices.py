@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.math.devices import CPU_CHUNK, chunked_vmap, spread, use_all_cores
+from jaxccp.execution.devices import CPU_CHUNK, chunked_vmap, spread, use_all_cores
 
 
 @pytest.mark.parametrize("size", [1, 3, CPU_CHUNK, CPU_CHUNK + 1, 3 * CPU_CHUNK - 1])

@@ -1,0 +1,1 @@
+"""Methods that algorithms are made of: interior points, boxed LCPs, proximal steps, momentum."""

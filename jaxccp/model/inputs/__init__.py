@@ -1,0 +1,1 @@
+"""Checks of what users give: physical quantities, models and states."""
