@@ -11,7 +11,8 @@ DEMO    ?= $(BIN)/jaxccp identify --demo --horizons 40 --out out/demo
 QUICK := test_layers.py math execution $(addprefix ccp/test_,cones.py bb.py delassus.py admm.py) \
          $(addprefix model/test_,shapes.py joints.py) $(addprefix collision/test_,capsule.py detect.py) \
          $(addprefix scene/test_,builder.py names.py) sensors \
-         $(addprefix dynamics/test_,contact_data.py grip.py descriptor.py elimination.py) \
+         $(addprefix dynamics/contact/test_,contact_data.py grip.py) dynamics/descriptor/test_descriptor.py \
+         dynamics/mechanisms/test_elimination.py \
          envs/test_wrappers.py $(addprefix io/test_,bad_problems.py trajectory.py sensors.py) viz/test_mesh.py \
          $(addprefix identify/test_,checks.py read.py) reference/test_gears.py \
          $(addprefix cli/test_,start.py simulate_model.py)

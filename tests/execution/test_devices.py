@@ -1,6 +1,6 @@
 """Test functions of one copy for a batch, in chunks.
 
-Those on several devices are in tests/dynamics/batch_on_devices.
+Those on several devices are in tests/dynamics/rollouts/batch_on_devices.
 """
 
 import os

@@ -13,7 +13,7 @@ import scipy.io
 from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus
 from jaxccp.dynamics import Descriptor
 from jaxccp.io import InputError, read_problem, write_system
-from tests.dynamics.test_descriptor import dense, random_descriptor, with_coupling
+from tests.dynamics.descriptor.test_descriptor import dense, random_descriptor, with_coupling
 from tests.io import problem_files as files
 
 

@@ -1,6 +1,6 @@
 """Run large batches of a step and of its gradient, in a process of its own that may be ended.
 
-    python -m tests.dynamics.batches DEVICES SIZE …
+    python -m tests.dynamics.rollouts.batches DEVICES SIZE …
 
 Balls of different speeds slide on a plane. Each run is announced before it starts, so that the
 output shows which one hangs. The results are compared with v₀ − μ g h and its derivatives.

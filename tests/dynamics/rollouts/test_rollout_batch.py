@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import pytest
 
 from jaxccp import rollout_batch
-from tests.dynamics.batch_on_devices import STEPPER, STEPS, scene, thrown
+from tests.dynamics.rollouts.batch_on_devices import STEPPER, STEPS, scene, thrown
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.slow
@@ -26,7 +26,13 @@ ROOT = Path(__file__).resolve().parents[2]
     ],
 )
 def test_is_a_vmapped_rollout(devices: int, names: list[str]) -> None:
-    command = [sys.executable, "-m", "tests.dynamics.batch_on_devices", str(devices), *names]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.dynamics.rollouts.batch_on_devices",
+        str(devices),
+        *names,
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split() == names
@@ -38,7 +44,7 @@ def test_processes_share_a_batch() -> None:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = str(free.getsockname()[1])
-    command = [sys.executable, "-m", "tests.dynamics.batch_on_processes"]
+    command = [sys.executable, "-m", "tests.dynamics.rollouts.batch_on_processes"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     both = [subprocess.Popen([*command, rank, "2", port], cwd=ROOT, **pipes) for rank in "01"]
     for process in both:

@@ -42,14 +42,14 @@ SIBLINGS = ("newmark", "trapezoidal", "generalised-alpha")
 
 def stepping(long: tuple[str, ...]) -> list:
     """Return all steppers but rk4, which refuses contacts and is tested in
-    tests/dynamics/test_second_order.py. Those in ``long`` are marked as long."""
+    tests/dynamics/steppers/test_second_order.py. Those in ``long`` are marked as long."""
     names = [name for name in STEPPERS if name != "rk4"]
     return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
 
 
 NAMES = stepping(SIBLINGS)
 IN_THE_PARK = stepping((*SIBLINGS, "hht"))
-"""HHT shows the same on smaller models in tests/dynamics/test_second_order.py."""
+"""HHT shows the same on smaller models in tests/dynamics/steppers/test_second_order.py."""
 MOMENTUM = ("euler", "projected")
 """Steppers that carry momentum over, and so keep it, and the energy of free rotation, to rounding;
 the others to the order of their step."""

@@ -21,7 +21,7 @@ from jaxccp.model import (
     Sphere,
 )
 from jaxccp.scene import ModelBuilder
-from tests.dynamics.smooth_surfaces import HARD, bouncing, plane_modulus, surface
+from tests.dynamics.smooth.smooth_surfaces import HARD, bouncing, plane_modulus, surface
 
 pytestmark = pytest.mark.usefixtures("optimised")
 

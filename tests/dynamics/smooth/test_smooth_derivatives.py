@@ -15,7 +15,7 @@ from jaxccp.model import Model, Plane, SmoothLaws, Sphere, State
 from jaxccp.model.smooth import NORMAL
 from jaxccp.model.smooth.laws import Tangential
 from jaxccp.scene import ModelBuilder
-from tests.dynamics.smooth_surfaces import YOUNG, surface
+from tests.dynamics.smooth.smooth_surfaces import YOUNG, surface
 
 H, STEPS = 1e-4, 200
 START = jnp.array([0.6, YOUNG, 0.3, -1.0, 0.8, 0.4])

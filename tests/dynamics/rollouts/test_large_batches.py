@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LIMIT = 900
 """Time limit [s]; a process that blocks uses no processor time, however long the wait."""
 
@@ -25,7 +25,7 @@ LIMIT = 900
     ],
 )
 def test_steps_and_gradients_come_to_an_end(devices: int, sizes: tuple[str, ...]) -> None:
-    command = [sys.executable, "-m", "tests.dynamics.batches", str(devices), *sizes]
+    command = [sys.executable, "-m", "tests.dynamics.rollouts.batches", str(devices), *sizes]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired as stuck:

@@ -1,6 +1,6 @@
 """Check a batch on the devices of several processes that jax.distributed connects.
 
-    python -m tests.dynamics.batch_on_processes PROCESS PROCESSES PORT
+    python -m tests.dynamics.rollouts.batch_on_processes PROCESS PROCESSES PORT
 
 Every process calls the same functions, and each holds its part of the copies. The results are
 compared with single rollouts on one device.
@@ -14,7 +14,15 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from jaxccp import Model, State, Trajectory, rollout, rollout_batch
-from tests.dynamics.batch_on_devices import STEPPER, STEPS, close, motion, rubbed, scene, thrown
+from tests.dynamics.rollouts.batch_on_devices import (
+    STEPPER,
+    STEPS,
+    close,
+    motion,
+    rubbed,
+    scene,
+    thrown,
+)
 
 COPIES = 7
 

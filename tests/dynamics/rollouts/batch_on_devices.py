@@ -2,7 +2,7 @@
 
 JAX creates its devices only once per process, hence the separate one.
 
-    python -m tests.dynamics.batch_on_devices DEVICES CHECK …
+    python -m tests.dynamics.rollouts.batch_on_devices DEVICES CHECK …
 
 Every result is compared with ``jax.vmap`` of single rollouts, which uses one device and no chunks.
 """

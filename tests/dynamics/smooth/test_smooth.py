@@ -32,7 +32,7 @@ from jaxccp.model import (
     State,
 )
 from jaxccp.scene import ModelBuilder
-from tests.dynamics.smooth_surfaces import HARD, bouncing, plane_modulus, surface
+from tests.dynamics.smooth.smooth_surfaces import HARD, bouncing, plane_modulus, surface
 from tests.families.chain import Chain
 
 
