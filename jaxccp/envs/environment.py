@@ -98,6 +98,7 @@ class Environment:
         task, info = self.task, state.info
         names = self.layout.places.control_names
         admitted, counts = admissible(self.action_spec, action, names)
+        admitted = admitted.astype(self.rest.position.dtype)
         physics, wrenches, status, unsolved, overflow = self._advanced(state.physics, admitted)
         sound = _finite(physics.state, wrenches)
         physics = trees.where(sound, physics, state.physics)

@@ -13,7 +13,7 @@ from jaxccp.content import ByContent
 class Spec(ByContent):
     """Bounds of an action or an observation; static, and compared by content.
 
-    Lists become arrays of floats, in JAX's current default precision.
+    Lists and whole numbers become floats, in JAX's current default precision.
     """
 
     low: np.ndarray
@@ -22,9 +22,25 @@ class Spec(ByContent):
     """Highest value of each entry."""
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
-        for name, bound in (("low", low), ("high", high)):
-            dtype = getattr(bound, "dtype", None) or jnp.zeros(()).dtype
-            object.__setattr__(self, name, np.asarray(bound, dtype))
+        """Make a spec.
+
+        Args:
+            low: lowest value of each entry.
+            high: highest value of each entry.
+
+        Raises:
+            ValueError: the bounds have different shapes.
+        """
+        default = jnp.zeros(()).dtype
+        given = [getattr(bound, "dtype", default) for bound in (low, high)]
+        dtype = np.result_type(*(d if jnp.issubdtype(d, jnp.floating) else default for d in given))
+        object.__setattr__(self, "low", np.asarray(low, dtype))
+        object.__setattr__(self, "high", np.asarray(high, dtype))
+        if self.low.shape != self.high.shape:
+            raise ValueError(
+                f"low and high of a Spec must have one shape, not {self.low.shape} and "
+                f"{self.high.shape}"
+            )
         super().__post_init__()
 
     @staticmethod

@@ -1,6 +1,6 @@
 """Check environments of a task and a model of one's own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -151,5 +151,19 @@ def test_specs_take_lists() -> None:
     spec = Spec([-1, 0], [1.0, 2.0])
     assert spec.shape == (2,) and spec.dtype == jnp.zeros(()).dtype == spec.high.dtype
     assert spec == Spec(np.array([-1.0, 0.0]), np.array([1.0, 2.0]))
+    assert spec == Spec(np.array([-1, 0]), np.array([1, 2], np.int32))
+    assert Spec(np.zeros(1, np.float32), np.ones(1, np.float32)).dtype == np.float32
     with jax.enable_x64(False):
         assert Spec([-1.0], [1.0]).dtype == np.float32
+    with pytest.raises(ValueError, match=r"one shape, not \(1,\) and \(2,\)"):
+        Spec([-1], [1, 2])
+
+
+def test_actions_of_a_narrower_spec_have_the_precision_of_the_model() -> None:
+    """The arrays of a state keep their types from the reset on, so that steps can be scanned."""
+    single = Spec(np.full(1, -2, np.float32), np.full(1, 2, np.float32))
+    env = replace(environment(XML, Spin()), action_spec=single)
+    start = jax.eval_shape(env.reset, jax.random.key(0))
+    after = jax.eval_shape(env.step, start, jnp.zeros(1, jnp.float32))
+    types = [[leaf.dtype for leaf in jax.tree.leaves(state)] for state in (start, after)]
+    assert types[0] == types[1]
