@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, PyTree
 from jaxccp.envs.env import Env
 from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
+from jaxccp.model.ranges import check_range
 from jaxccp.names import unknown
 
 Randomise = Callable[[Key, Model], Model]
@@ -101,11 +102,12 @@ def randomisation(**ranges: Range) -> Randomise:
     Raises:
         ValueError: a name is not known, or a range is not 0 < lowest ≤ highest < ∞.
     """
-    for name, (low, high) in ranges.items():
+    for name, bounds in ranges.items():
         if name not in RANDOMISED:
             raise ValueError(f"cannot randomise {unknown(name, RANDOMISED)}")
-        if not 0 < low <= high < np.inf:
-            raise ValueError(f"{name}: factors are drawn from 0 < low <= high, not {(low, high)}")
+        check_range(name, bounds)
+        if not 0 < bounds[0] <= bounds[1] < np.inf:
+            raise ValueError(f"{name}: factors are drawn from 0 < low <= high, not {bounds}")
 
     def randomise(key: Key, model: Model) -> Model:
         dtype = model.gravity.dtype

@@ -44,7 +44,11 @@ def test_each_copy_has_its_own_model() -> None:
 
 @pytest.mark.parametrize(
     ("ranges", "message"),
-    [({"fricton": (1, 2)}, "did you mean 'friction'"), ({"mass": (0.0, 1.0)}, "0 < low <= high")],
+    [
+        ({"fricton": 1.5}, "did you mean 'friction'"),
+        ({"mass": (0.0, 1.0)}, "0 < low <= high"),
+        ({"mass": 1.5}, r"mass must be \(lower, upper\) .* not 1.5"),
+    ],
 )
 def test_bad_ranges_are_refused(ranges: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
