@@ -1,7 +1,7 @@
 """Targets of sensors, found in the model by name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from numbers import Integral
 
@@ -31,11 +31,11 @@ class Sensor:
     """A kind of :data:`jaxccp.sensors.KINDS`, such as ``gyro``."""
     about: About = "world"
     """What the sensor reads: the name of an axis, joint, tendon, actuator or body, depending on the
-    kind. For a sensor of a frame, the name of a site, or a :class:`jaxccp.Site`. For a subtree, the
-    name of a body, which includes its descendants, or a sequence of bodies."""
+    kind. For a sensor of a frame, the name of a site, ``"world"``, or a :class:`jaxccp.Site`. For a
+    subtree, the name of a body, which includes its descendants, or a sequence of bodies."""
     against: str | Site = WORLD_FRAME
     """Frame that ``framepos``, ``framequat``, the axes ``framexaxis``, …, ``framelinvel`` and
-    ``frameangvel`` are relative to: the name of a site, or a :class:`jaxccp.Site`."""
+    ``frameangvel`` are relative to: the name of a site, ``"world"``, or a :class:`jaxccp.Site`."""
     bounds: tuple[float, float] = (-inf, inf)
     """Lowest and highest reading, in its unit."""
     counts: SensorScope | ContactSelection | None = None
@@ -76,6 +76,11 @@ class Finder:
                 f"{label}: a {sensor.kind} is relative to no frame: leave out against; only "
                 f"{others} have it"
             )
+        if about == "all" and sensor.about != "world":
+            raise ValueError(
+                f"{label}: {sensor.kind} is about the whole model, not {sensor.about!r}: leave out "
+                "about"
+            )
         if about in ("frame", "all"):
             return None
         if about == "bodies":
@@ -102,13 +107,14 @@ class Finder:
 
         Args:
             label: name of the sensor, for messages.
-            about: name of a site, or a site.
+            about: name of a site, that of the world, or a site.
 
         Raises:
             ValueError: no site or body has that name, or ``about`` is neither a name nor a site.
         """
         if isinstance(about, str):
-            return index(label, "site", self.sites.names, about)
+            # The world's frame is the one after the sites.
+            return index(label, "site", (*self.sites.names, "world"), about)
         if not isinstance(about, Site):
             raise ValueError(f"{label}: is about a frame; give a site's name or a Site")
         self.frames.append(
@@ -144,6 +150,11 @@ class Finder:
             if explicit is not None:
                 self._check_masks(label, explicit)
                 _check_counts(label, explicit)
+                if isinstance(explicit, SensorScope):
+                    if explicit.zone is not None and sensor.kind != "zonetouch":
+                        raise ValueError(f"{label}: a {sensor.kind} has no zone: leave it out")
+                    body = index(f"{label}: counts", "body", self.topology.bodies, explicit.body)
+                    return replace(explicit, body=body)
             return explicit
         if not kind:
             return None

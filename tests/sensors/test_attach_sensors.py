@@ -119,7 +119,7 @@ def test_motion_of_sites() -> None:
     assert builder.add_site("body") == site + 1
     model, state = builder.build()
     about = {
-        "place": Sensor("framepos", "tip"),
+        "place": Sensor("framepos", "tip", against="world"),
         "seen": Sensor("framepos", "tip", against=Site("other")),
         "facing": Sensor("framequat", "tip"),
         "up": Sensor("frameyaxis", "tip"),
@@ -231,6 +231,7 @@ def test_joints_and_actuators() -> None:
         (Sensor("subtreecom", Site("box")), "the name of one or a sequence"),
         (Sensor("subtreecom", ("world",)), "nothing moves"),
         (Sensor("clock", bounds=(1, 0)), "lower"),
+        (Sensor("e_kinetic", "box"), "about the whole model, not 'box': leave out about"),
     ],
 )
 def test_bad_sensors(sensor: Sensor, message: str) -> None:
@@ -274,18 +275,23 @@ def test_readings_in_their_own_or_world_axes_have_no_reference(kind: str) -> Non
 def test_bad_selections_of_contacts(field: str, value: Any, message: str) -> None:
     model, _ = bench()
     selection = ContactSelection(None, None, None, ("found", "force"), "mindist", 2)
-    attach_sensors(model, {"mine": Sensor("contact", "imu", counts=selection)})
+    attach_sensors(model, {"mine": Sensor("contact", counts=selection)})
     bad = replace(selection, **{field: value})
     with pytest.raises(ValueError, match=f"sensor 'mine': .*{message}"):
         attach_sensors(model, {"mine": Sensor("contact", "imu", counts=bad)})
 
 
-def test_a_zone_is_one_of_five_shapes() -> None:
-    """A touch sensor has a zone too."""
+@pytest.mark.parametrize(
+    ("kind", "parts", "message"),
+    [
+        ("zonetouch", {"zone": Plane()}, "the zone 'plane' is not one of"),
+        ("rangefinder", {"zone": Box((1, 1, 1))}, "a rangefinder has no zone"),
+        ("force", {"body": 5}, "counts: there is no body 5"),
+    ],
+)
+def test_bad_scopes(kind: str, parts: Any, message: str) -> None:
     model, _ = bench()
     topology = model.topology
-    scope = SensorScope(
-        np.zeros(len(topology.shapes), bool), np.zeros(len(topology.bodies), bool), Plane()
-    )
-    with pytest.raises(ValueError, match="zone 'plane' is not one of"):
-        attach_sensors(model, {"mine": Sensor("zonetouch", "imu", counts=scope)})
+    scope = SensorScope(np.zeros(len(topology.shapes), bool), np.zeros(len(topology.bodies), bool))
+    with pytest.raises(ValueError, match=f"sensor 'mine': {message}"):
+        attach_sensors(model, {"mine": Sensor(kind, "imu", counts=replace(scope, **parts))})
