@@ -82,8 +82,19 @@ def unused(name: str, used: Collection[str]) -> str:
     return name
 
 
+def name_or_default(kind: str, name: str | None, count: int) -> str:
+    """Return the name that the user has given to a new thing, or else ``<kind><count>``.
+
+    Args:
+        kind: the kind of thing.
+        name: the name; None or empty if there is none.
+        count: the number of things that there are already.
+    """
+    return f"{kind}{count}" if name is None or name == "" else name
+
+
 def fresh(what: str, name: str, used: Collection[str]) -> None:
-    """Check that a name is not used yet.
+    """Check that a name is a string and not used yet.
 
     Args:
         what: the kind of thing that it stands for.
@@ -91,7 +102,10 @@ def fresh(what: str, name: str, used: Collection[str]) -> None:
         used: the names of all things of that kind.
 
     Raises:
+        TypeError: it is something else, such as a number.
         ValueError: it is used.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"{what} {name!r}: a name must be a string, such as '{what}{name}'")
     if name in used:
         raise ValueError(f"{what} {name!r}: the name is taken; give each {what} its own")

@@ -1,5 +1,6 @@
 """The part of the builder that adds bodies and their shapes."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from jaxccp.model.inputs.check import (
 )
 from jaxccp.model.material import Material
 from jaxccp.model.shapes import SHAPES, ConvexMesh, HeightField, Plane, Shape
-from jaxccp.names import fresh, index
+from jaxccp.names import fresh, index, name_or_default
 from jaxccp.scene.frames import IDENTITY, ORIGIN
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tables.body_tables import BodySpec
@@ -52,7 +53,7 @@ class BodyBuilder(PairBuilder):
             angular_velocity: angular velocity, world axes [rad/s].
             name: unique name; None: ``body<i>``.
         """
-        label = name or f"body{len(self._bodies)}"
+        label = name_or_default("body", name, len(self._bodies))
         mass = positive(f"body {label!r}: mass [kg]", mass)
         tensor = inertia_matrix(f"body {label!r}", inertia)
         return self._add(
@@ -74,9 +75,11 @@ class BodyBuilder(PairBuilder):
         """
         check_shape("add_solid", shape)
         check_material("add_solid", material)
+        name = name_or_default("body", pose.get("name"), len(self._bodies))
+        fresh("shape", name, self._shape_names)  # before the body is added
         body = self.add_body(mass, shape.inertia(mass), **pose)
         offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
-        self.add_shape(body, shape, offset, material=material, name=self._bodies[body].name)
+        self.add_shape(body, shape, offset, material=material, name=name)
         return body
 
     def add_fixed(
@@ -92,7 +95,7 @@ class BodyBuilder(PairBuilder):
             quaternion: orientation of the body's frame, (w, x, y, z).
             name: unique name; None: ``body<i>``.
         """
-        label = name or f"body{len(self._bodies)}"
+        label = name_or_default("body", name, len(self._bodies))
         return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
 
     def add_family(self, family: Family, name: str | None = None) -> list[int]:
@@ -109,7 +112,8 @@ class BodyBuilder(PairBuilder):
             TypeError: it is something else.
             ValueError: the family has no coordinates, as when all nodes are fixed.
         """
-        label = name or f"family{len(self._families)}"
+        label = name_or_default("family", name, len(self._families))
+        fresh("family", label, ())
         expected = "a Family, such as a body of jaxccp.flexible"
         instance(f"family {label!r}: family", family, (Family,), expected)
         start = family.start().q
@@ -119,9 +123,12 @@ class BodyBuilder(PairBuilder):
             )
         position, quaternion = map(np.asarray, family.poses(start))
         first = len(self._bodies)
-        frames = zip(position, quaternion, family.mobility().tolist(), strict=True)
-        for i, (at, orientation, (moves, turns)) in enumerate(frames):
-            frame = f"{label}.{i}"
+        names = [f"{label}.{i}" for i in range(len(position))]
+        used = self._body_names
+        for frame in names:
+            fresh("body", frame, used)  # before the first is added
+        frames = zip(names, position, quaternion, family.mobility().tolist(), strict=True)
+        for frame, at, orientation, (moves, turns) in frames:
             self._add(frame, False, 1.0, np.eye(3), at, orientation, ORIGIN, ORIGIN)
             body = self._bodies[-1]
             body.family, body.moves, body.turns = len(self._families), moves, turns
@@ -173,14 +180,15 @@ class BodyBuilder(PairBuilder):
             name: unique name; None: ``shape<i>``.
 
         Raises:
-            TypeError: the shape or the material is something else, such as a number or a class.
+            TypeError: the shape or the material is something else, such as a number or a class, or
+                the group or the mask is no whole number.
             ValueError: the body does not exist, the name is taken, a number is not physical, or a
                 plane or height field is on a body that moves.
         """
-        shape_name = name or f"shape{len(self._shapes)}"
+        shape_name = name_or_default("shape", name, len(self._shapes))
         check_shape(f"shape {shape_name!r}", shape)
         check_material(f"shape {shape_name!r}", material)
-        fresh("shape", shape_name, [spec.name for spec in self._shapes])
+        fresh("shape", shape_name, self._shape_names)
         body = index(f"shape {shape_name!r}", "body", self._body_names, body)
         carrier = self._bodies[body].name
         if isinstance(shape, Plane | HeightField) and self._bodies[body].is_movable:
@@ -197,11 +205,20 @@ class BodyBuilder(PairBuilder):
                 position=finite_vector(f"{label}: position [m]", position, 3),
                 quaternion=unit_quaternion(f"{label}: quaternion", quaternion),
                 material=Material() if material is None else material,
-                group=group,
-                mask=mask,
+                group=_bits(f"{label}: group", group),
+                mask=_bits(f"{label}: mask", mask),
             )
         )
         return len(self._shapes) - 1
+
+
+def _bits(what: str, value: int) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{what} must be a whole number whose bits are groups, such as 0b101, not {value!r}"
+        ) from None
 
 
 def check_shape(what: str, shape: Shape) -> None:

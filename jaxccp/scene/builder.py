@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.collision.broad import choose_broad_phase
+from jaxccp.execution.trees import is_traced
 from jaxccp.model.actuators.activation import Activations
 from jaxccp.model.inputs.check import finite_vector, instance, nonnegative
 from jaxccp.model.material import Combination
@@ -88,6 +90,9 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
             ValueError: the model has no body, ``max_contacts`` is no whole number ≥ 1, or the poses
                 of the bodies violate a joint or a tendon of given length.
         """
+        if is_traced(jnp.zeros(())):  # under jit, where the check below needs numbers too
+            with jax.ensure_compile_time_eval():
+                return self.build(max_contacts)
         model, state = self.build_open(max_contacts)
         # Frames made from an anchor coincide by construction.
         must_fit = self._explicit_frames or len(model.topology.linkage.routing.bilateral)

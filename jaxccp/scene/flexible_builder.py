@@ -9,6 +9,7 @@ from jaxccp.flexible.points_between import with_points_on_edges
 from jaxccp.flexible.solids.mesh import boundary
 from jaxccp.model.family import Family
 from jaxccp.model.material import Material
+from jaxccp.names import name_or_default
 from jaxccp.scene import flexible_bodies
 from jaxccp.scene.body_builder import BodyBuilder, check_material
 from jaxccp.scene.flexible_bodies import Curve
@@ -56,7 +57,7 @@ class FlexibleBuilder(BodyBuilder):
                 all nodes.
             name: unique name; None: ``cable<i>``. The bodies are ``name.0``, ``name.1``, …
         """
-        label = name or f"cable{len(self._families)}"
+        label = name_or_default("cable", name, len(self._families))
         numbers = nodes, radius, young, density, damping, clamped, pinned, between
         return self._add_computed(
             lambda: flexible_bodies.cable(f"cable {label!r}", *numbers), label
@@ -101,7 +102,7 @@ class FlexibleBuilder(BodyBuilder):
             element: ``"beam_3243"`` or ``"beam_3333"``.
             name: unique name; None: ``beam<i>``. The bodies are ``name.0``, ``name.1``, …
         """
-        label = name or f"beam{len(self._families)}"
+        label = name_or_default("beam", name, len(self._families))
         pose = position, quaternion
         material = young, poisson, density, damping
         numbers = size, elements, material, clamped, pinned, pose, curve
@@ -152,7 +153,7 @@ class FlexibleBuilder(BodyBuilder):
                 with the same spacing inside elements; they follow all nodes, along y first.
             name: unique name; None: ``shell<i>``. The bodies are ``name.0``, ``name.1``, …
         """
-        label = name or f"shell{len(self._families)}"
+        label = name_or_default("shell", name, len(self._families))
         pose = position, quaternion
         material = young, poisson, density, damping
         numbers = size, elements, material, clamped, pinned, pose, curve, between
@@ -208,7 +209,7 @@ class FlexibleBuilder(BodyBuilder):
             edges: whether the middles of the surface's edges are bodies too; they follow the nodes.
             name: unique name; None: ``solid<i>``. The bodies are ``name.0``, ``name.1``, …
         """
-        label = name or f"solid{len(self._families)}"
+        label = name_or_default("solid", name, len(self._families))
         description = f"soft solid {label!r}"
         check_material(description, material)
         with jax.ensure_compile_time_eval():

@@ -13,7 +13,7 @@ from jaxccp.model.joints.joint import check, freedoms
 from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site
 from jaxccp.model.tendons import Coupling, TendonPath
-from jaxccp.names import fresh, index
+from jaxccp.names import fresh, index, name_or_default
 from jaxccp.scene.actuator_limits import ActuatorSpec
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, relative_frame
 from jaxccp.scene.pair_builder import PairBuilder
@@ -72,10 +72,11 @@ class JointBuilder(PairBuilder):
         Raises:
             TypeError: the joint is something else, such as an axis or a class.
             ValueError: a body does not exist or neither can move, a name is taken, a number is not
-                physical, or the joint holds the orientation of a body against a frame of a flexible
-                body that keeps its own.
+                physical, ``frames`` are given beside ``anchor`` or ``quaternion``, or the joint
+                holds the orientation of a body against a frame of a flexible body that keeps its
+                own.
         """
-        label = name or f"joint{len(self._joints)}"
+        label = name_or_default("joint", name, len(self._joints))
         what = f"joint {label!r}"
         instance(f"{what}: joint", joint, JOINTS.values(), f"a joint, such as {EXAMPLES}")
         fresh("joint", label, [spec.name for spec in self._joints])
@@ -104,6 +105,8 @@ class JointBuilder(PairBuilder):
                 for body_ in bodies_
             ]
             frames = body_frames[0], body_frames[1]
+        elif anchor is not ORIGIN or quaternion is not IDENTITY:
+            raise ValueError(f"{what}: give frames, or anchor and quaternion, not both")
         else:
             self._explicit_frames = True
         self._joints.append(
@@ -147,7 +150,7 @@ class JointBuilder(PairBuilder):
             TypeError: the tendon is something else.
             ValueError: an axis or a body does not exist, or the name is taken.
         """
-        label = name or f"tendon{len(self._tendons)}"
+        label = name_or_default("tendon", name, len(self._tendons))
         expected = 'a Coupling, such as gear("follower", "leader", 2.0), or a TendonPath'
         instance(f"tendon {label!r}: tendon", tendon, (Coupling, TendonPath), expected)
         axes = axis_motions(self._joints)
@@ -171,7 +174,7 @@ class JointBuilder(PairBuilder):
             TypeError: the actuator is something else.
             ValueError: the axis does not exist, or the name is taken.
         """
-        label = name or f"actuator{len(self._actuators)}"
+        label = name_or_default("actuator", name, len(self._actuators))
         expected = "an Actuator, such as motor() or position_servo(100.0)"
         instance(f"actuator {label!r}: actuator", actuator, (Actuator,), expected)
         fresh("actuator", label, [spec.name for spec in self._actuators])
@@ -215,7 +218,7 @@ class JointBuilder(PairBuilder):
             quaternion: orientation (w, x, y, z) in the body's frame.
             name: unique name, for ``model.sites`` and sensors; None: ``site<i>``.
         """
-        label = name or f"site{len(self._sites)}"
+        label = name_or_default("site", name, len(self._sites))
         what = f"site {label!r}"
         fresh("site", label, self._sites)
         self._sites[label] = Site(

@@ -81,10 +81,14 @@ class PairBuilder:
     def _body_names(self) -> list[str]:
         return [body.name for body in self._bodies]
 
+    @property
+    def _shape_names(self) -> list[str]:
+        return [spec.name for spec in self._shapes]
+
     def _shape_pair(self, what: str, a: int | str, b: int | str) -> frozenset[int]:
         """Return the indices of two shapes, or raise ``ValueError`` if they do not exist or can
         never collide."""
-        names = [spec.name for spec in self._shapes]
+        names = self._shape_names
         i, j = (index(what, "shape", names, shape) for shape in (a, b))
         if not self._movable_pair(i, j):
             raise ValueError(

@@ -26,6 +26,10 @@ def test_bad_axes(make: Callable) -> None:
         make()
 
 
+def test_axes_of_a_generator() -> None:
+    assert Compound(Hinge(axis) for axis in (X, Y)) == Compound((Hinge(X), Hinge(Y)))  # pyright: ignore[reportArgumentType]
+
+
 def test_parallel_axes() -> None:
     with pytest.raises(ValueError, match=r"Universal: .* must be at right angles"):
         Universal(Hinge(X), Hinge(X))

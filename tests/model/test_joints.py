@@ -164,6 +164,9 @@ def test_error_and_rates_are_derivatives_of_each_other() -> None:
     np.testing.assert_allclose(drift, differences[1], atol=1e-7)
 
 
+SAME = (0, 0, 0), (1, 0, 0, 0)
+
+
 def two() -> tuple[ModelBuilder, int]:
     builder = ModelBuilder()
     return builder, builder.add_body(1, (1, 1, 1), name="link")
@@ -196,6 +199,18 @@ def two() -> tuple[ModelBuilder, int]:
         (lambda b, i: b.add_joint(Compound((Ball(), Slide())), 0, i), "only slides"),
         (lambda b, i: b.add_actuator(motor(), "knee"), "no axis 'knee'"),
         (lambda b, i: b.add_tendon(gear("a", "b", 2.0)), "no axis 'a'"),
+        (lambda b, i: gear("a", "a", 2.0), "gear: 'a' is one axis"),
+        (
+            lambda b, i: (
+                b.add_joint(Revolute(), 0, i, name="hip"),
+                b.add_tendon(Coupling({"hip": 1.0, 0: 2.0})),
+            ),
+            "axis 'hip' has two terms",
+        ),
+        (
+            lambda b, i: b.add_joint(Revolute(), 0, i, (0, 0, 1), frames=2 * (SAME,)),
+            "give frames, or anchor and quaternion, not both",
+        ),
         (lambda b, i: Coupling({}), "one axis at least"),
         (lambda b, i: Coupling({"a": float("inf")}), "finite factor"),
         (lambda b, i: Coupling({"a": []}), "finite factor"),

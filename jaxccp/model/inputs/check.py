@@ -28,7 +28,7 @@ def instance(what: str, value: Any, kinds: Iterable[type], expected: str) -> Non
 
 
 def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -> np.ndarray:
-    """Return ``value`` as an array of floats.
+    """Return a copy of ``value``, an array of floats.
 
     Args:
         what: name of the quantity, for the message of the error.
@@ -38,7 +38,7 @@ def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -
     Raises:
         ValueError: the value has another shape, or numbers that are not finite.
     """
-    array = np.asarray(value, float)
+    array = np.array(value, float)
     if array.shape != (length,) or not np.isfinite(array).all():
         raise ValueError(f"{what} must be {length} finite numbers, not {value!r}")
     return array
@@ -54,7 +54,7 @@ def positive(what: str, value: float) -> float:
     Raises:
         ValueError: the value is not.
     """
-    if not (_is_number(value) and np.isfinite(value) and value > 0):
+    if not (is_number(value) and np.isfinite(value) and value > 0):
         raise ValueError(f"{what} must be positive and finite, not {value!r}")
     return float(value)
 
@@ -69,12 +69,13 @@ def nonnegative(what: str, value: float) -> float:
     Raises:
         ValueError: the value is not.
     """
-    if not (_is_number(value) and np.isfinite(value) and value >= 0):
+    if not (is_number(value) and np.isfinite(value) and value >= 0):
         raise ValueError(f"{what} must be finite and not negative, not {value!r}")
     return float(value)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Tell whether ``value`` is a single number."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind not in "OSU"
 
 

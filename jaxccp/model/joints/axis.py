@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from jaxccp.model.coordinate import Coordinate
+from jaxccp.model.inputs.check import finite_vector
 
 Motion = Literal["hinge", "slide", "ball"]
 
@@ -31,11 +32,10 @@ class Axis(Coordinate):
         super().__post_init__()
         name = type(self).__name__
         for field in ("axis", "point"):
-            value = np.asarray(getattr(self, field), float)
-            if value.shape != (3,) or not np.isfinite(value).all():
-                raise ValueError(f"{name}: {field} must be 3 finite numbers, not {value}")
+            value = finite_vector(f"{name}: {field}", getattr(self, field), 3)
+            object.__setattr__(self, field, tuple(value.tolist()))
         if not np.linalg.norm(self.axis) > 0:
-            raise ValueError(f"{name}: the axis must have a direction, not {tuple(self.axis)}")
+            raise ValueError(f"{name}: the axis must have a direction, not {self.axis}")
 
     @property
     def direction(self) -> np.ndarray:

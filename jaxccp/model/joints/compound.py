@@ -20,4 +20,5 @@ class Compound:
     def __post_init__(self) -> None:
         if isinstance(self.axes, Axis):
             raise ValueError(f"Compound: give a sequence of axes, Compound([{self.axes!r}])")
+        object.__setattr__(self, "axes", tuple(self.axes))
         expect("Compound", Axis, *self.axes)

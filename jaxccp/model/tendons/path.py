@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jaxccp.model.inputs.check import finite_vector
 from jaxccp.model.tendons.tendon import Tendon
 
 Place = tuple[int | str, Sequence[float] | np.ndarray]
@@ -25,14 +26,15 @@ class TendonPath(Tendon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        points = tuple(
+            (body, tuple(finite_vector("TendonPath: a point", point, 3).tolist()))
+            for body, point in self.points
+        )
+        object.__setattr__(self, "points", points)
         if len(self.points) < 2:
             raise ValueError(
                 f"TendonPath: a path needs two points at least, not {len(self.points)}"
             )
-        for _, point in self.points:
-            value = np.asarray(point, float)
-            if value.shape != (3,) or not np.isfinite(value).all():
-                raise ValueError(f"TendonPath: a point must be 3 finite numbers, not {point!r}")
         if not (self.length is None or callable(self.length) or self.length > 0):
             raise ValueError(
                 f"TendonPath: length must be positive, not {self.length!r}; a joint "

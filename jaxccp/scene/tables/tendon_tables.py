@@ -25,7 +25,7 @@ class TendonSpec:
 def checked_tendon(
     label: str, tendon: Coupling | TendonPath, axes: dict[str, str], bodies: Sequence[str]
 ) -> Coupling | TendonPath:
-    """Return the tendon with the names of its bodies replaced by indices.
+    """Return the tendon with its bodies as indices and its axes as names.
 
     Args:
         label: beginning of error messages.
@@ -34,19 +34,21 @@ def checked_tendon(
         bodies: names of the bodies.
 
     Raises:
-        ValueError: an axis or a body does not exist, or an axis is that of a ball.
+        ValueError: an axis or a body does not exist, or an axis is there twice or that of a ball.
     """
     if isinstance(tendon, TendonPath):
         places = tuple((index(label, "body", bodies, body), at) for body, at in tendon.points)
         return replace(tendon, points=places)
-    for axis in tendon.terms:
-        index(label, "axis", list(axes), axis)
-        if axes[axis] == "ball":
+    names = [list(axes)[index(label, "axis", list(axes), axis)] for axis in tendon.terms]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{label}: axis {name!r} has two terms, by name and by index")
+        if axes[name] == "ball":
             raise ValueError(
-                f"{label}: {axis!r} is an axis of a ball joint, whose rates are not the "
+                f"{label}: {name!r} is an axis of a ball joint, whose rates are not the "
                 "derivatives of its coordinates; use three hinges"
             )
-    return tendon
+    return replace(tendon, terms=dict(zip(names, tendon.terms.values(), strict=True)))
 
 
 def route_tendons(
