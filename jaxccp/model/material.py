@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.model.inputs.check import instance, nonnegative
 from jaxccp.model.smooth import SmoothCoefficients, SmoothMaterial
 
 Rule = Literal["min", "max", "mean", "geometric"]
@@ -21,7 +22,8 @@ class Material:
     restitution: float = 0.0
     """Ratio e of separation to approach speed, 0..1, above the minimum bounce speed."""
     compliance: float = 0.0
-    """Normal displacement per force [m/N]; 0 is rigid."""
+    """Normal displacement per force [m/N]; 0 is rigid. A surface with ``restitution`` bounces as a
+    rigid one; it yields where it overlaps another, at rest or under a load."""
     damping: float = 0.0
     """Relaxation time α of a compliant contact [s]: its dashpot is α / compliance [N·s/m]."""
     impact_friction: float = 1.0
@@ -38,10 +40,16 @@ class Material:
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name == "smooth":
-                continue
-            if not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"Material: {f.name} must be finite and ≥ 0, not {value!r}")
+            if f.name == "friction" and np.ndim(value):
+                raise ValueError(
+                    f"Material: friction must be one number, not {value!r}; spinning= and rolling= "
+                    "take the coefficients of spinning and rolling friction [m]"
+                )
+            if f.name != "smooth":
+                nonnegative(f"Material: {f.name}", value)
+        kinds = SmoothMaterial, SmoothCoefficients, type(None)
+        expected = "a SmoothMaterial, such as SmoothMaterial(young_modulus=1e6), or None"
+        instance("Material: smooth", self.smooth, kinds, expected)
         if self.restitution > 1:
             raise ValueError(f"Material: restitution must lie in [0, 1], not {self.restitution!r}")
         hard_defaults = {"compliance": 0.0, "damping": 0.0, "impact_friction": 1.0}
@@ -52,6 +60,12 @@ class Material:
             raise ValueError(
                 f"Material: {', '.join(hard_fields)} is of hard contact, but the surface is "
                 "smooth: leave it out, or leave out smooth"
+            )
+        if isinstance(self.smooth, SmoothCoefficients) and self.restitution:
+            raise ValueError(
+                f"Material: a restitution of {self.restitution!r} has no effect on a surface with "
+                "SmoothCoefficients, whose dashpots are given: leave it out, or give a "
+                "SmoothMaterial"
             )
 
 

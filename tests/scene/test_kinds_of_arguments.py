@@ -15,6 +15,7 @@ from jaxccp import (
     Material,
     ModelBuilder,
     Revolute,
+    SmoothCoefficients,
     SmoothLaws,
     Sphere,
     Spherical,
@@ -22,6 +23,7 @@ from jaxccp import (
     add_shaft,
     box_of_tetrahedra,
     motor,
+    position_servo,
 )
 
 MESH = box_of_tetrahedra((0.1, 0.1, 0.1), (1, 1, 1))
@@ -104,6 +106,24 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         "give the name or the index of the body, not 0",
     ),
     "no body": (lambda b: b.add_site(None), "give the name or the index of the body, not None"),
+    "number as a smooth surface": (
+        lambda b: Material(smooth=1e6),  # pyright: ignore[reportArgumentType]
+        r"Material: smooth must be .*\(young_modulus=1e6\), or None, not 1000000",
+    ),
+    "class of a smooth surface": (
+        lambda b: Material(smooth=SmoothCoefficients),  # pyright: ignore[reportArgumentType]
+        "Material: smooth must be .*, not the class SmoothCoefficients",
+    ),
+    "body's name": (lambda b: b.add_body(1.0, (1, 1, 1), name=0), "body 0: a name .* as 'body0'"),
+    "shape's name": (lambda b: b.add_shape(1, BALL, name=0), "shape 0: a name must be a string"),
+    "family's name": (
+        lambda b: b.add_family(BALL, name=0),
+        "family 0: a name must be a string",
+    ),
+    "joint's name": (lambda b: b.add_joint(Revolute(), 0, 1, name=7), "joint 7: a name must be"),
+    "axis's name": (lambda b: b.add_joint(Revolute(), 0, 1, axes=[0]), "axis 0: a name must be"),
+    "group": (lambda b: b.add_shape(1, BALL, group=1.0), "sphere on body 'arm': group .* not 1.0"),
+    "masks": (lambda b: b.add_shape(1, BALL, mask=[1, 2]), r"mask must be .* 0b101, not \[1, 2"),
     "axis by number": (lambda b: b.add_actuator(motor(), 0.0), "the index of the axis, not 0.0"),
 }
 
@@ -119,6 +139,22 @@ def test_what_is_of_another_kind_is_refused(name: str) -> None:
 def test_a_mass_is_one_number(mass: Any) -> None:
     with pytest.raises(ValueError, match=r"body 'ball': mass \[kg\] must be positive and finite"):
         ModelBuilder().add_body(mass, (1, 1, 1), name="ball")
+
+
+@pytest.mark.parametrize(
+    ("make", "field", "value", "message"),
+    [
+        (Material, "friction", (1, 0.005, 0.0001), "one number, .*; spinning= and rolling="),
+        (Material, "friction", "0.3", "Material: friction must be finite and .*, not '0.3'"),
+        (Material, "rolling", None, "Material: rolling must be finite and .*, not None"),
+        (motor, "gear", (50, 0, 0, 0, 0, 0), r"Actuator: gear must be one finite .*\(50, 0"),
+        (position_servo, "stiffness", "10", "gain must be one finite number, not '10'"),
+        (position_servo, "stiffness", -1.0, "stiffness must be ≥ 0, not -1.0: with the other"),
+    ],
+)
+def test_a_coefficient_is_one_number(make: Any, field: str, value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(**{field: value})
 
 
 @pytest.mark.parametrize("capacity", [4.5, 4.0, True, "4"])
@@ -145,10 +181,12 @@ def test_what_is_of_the_right_kind_is_taken() -> None:
     index: Any = np.int32
     builder = ModelBuilder(combination=Combination("max"), smooth_laws=SmoothLaws("hooke"))
     body = builder.add_solid(BOX, 1.0, Material(friction=0.2))
-    builder.add_shape(index(body), BALL, (0, 0, 0.2))
+    group: Any = np.uint32(1)  # & ~0 overflows
+    builder.add_shape(index(body), BALL, (0, 0, 0.2), group=group)
+    builder.add_shape(0, BALL, (0, 0, 9.0))
     builder.add_joint(Revolute(), 0, body, name="elbow")
     builder.add_tendon(Coupling({"elbow": 1.0}))
     builder.add_actuator(motor(), index(0))
     model, _ = builder.build()
     assert model.topology.combination == Combination("max")
-    np.testing.assert_allclose(model.shapes.friction, [0.2, Material().friction])
+    np.testing.assert_allclose(model.shapes.friction, [0.2, *2 * (Material().friction,)])

@@ -28,14 +28,18 @@ HARD = Material()
         (lambda: SmoothMaterial(float("inf")), "a rigid surface has no smooth material"),
         (lambda: SmoothMaterial(1e5, 0.6), r"poisson_ratio must lie in \(-1, 0.5\], not 0.6"),
         (lambda: SmoothMaterial(1e5, -1.0), "poisson_ratio must lie in"),
-        (lambda: SmoothMaterial(adhesion=-1.0), "adhesion must be finite and ≥ 0, not -1"),
+        (lambda: SmoothMaterial(adhesion=-1.0), "adhesion must be finite and not negative, not -1"),
         (lambda: SmoothCoefficients(0.0), r"normal_stiffness \[N/m\] must be positive, not 0"),
-        (lambda: SmoothCoefficients(1e4, -1.0), "normal_damping must be finite and ≥ 0"),
+        (lambda: SmoothCoefficients(1e4, -1.0), "normal_damping must be finite and not negative"),
         (lambda: SmoothCoefficients(1e4, 0.0, np.nan), "tangential_stiffness must be finite"),
         (lambda: Material(restitution=1.1, smooth=SmoothMaterial()), "restitution must lie in"),
         (
             lambda: Material(compliance=1e-4, impact_friction=0.5, smooth=SmoothMaterial()),
             "compliance, impact_friction is of hard contact, but the surface is smooth",
+        ),
+        (
+            lambda: Material(restitution=0.8, smooth=SmoothCoefficients(1e5, 50.0)),
+            "restitution of 0.8 has no effect .*dashpots are given",
         ),
         (lambda: SmoothLaws("newton"), "normal must be one of hooke, hertz, .*, not 'newton'"),
         (lambda: SmoothLaws(tangential="two"), "tangential must be one of none, one-step, multi"),  # type: ignore[arg-type]
@@ -66,6 +70,11 @@ def test_surfaces_of_a_model_must_go_together() -> None:
     with pytest.raises(ValueError, match="'floor' and 'ball' have restitution 0 together"):
         build(HARD, elastic, SmoothLaws("flores"))
     assert build(elastic, elastic, SmoothLaws("flores")).smooth is not None
+
+
+def test_springs_across_the_normal_are_those_along_it_unless_given() -> None:
+    assert SmoothCoefficients(1e5, 50.0) == SmoothCoefficients(1e5, 50.0, 1e5, 50.0)
+    assert SmoothCoefficients(1e5, 50.0, 0.0, 0.0).tangential_stiffness == 0.0
 
 
 def test_a_pair_is_smooth_if_either_surface_is() -> None:

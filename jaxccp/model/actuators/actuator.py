@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxccp.model.actuators.activation import Activation, Range
+from jaxccp.model.inputs.check import is_number
 from jaxccp.model.ranges import check_range
 
 
@@ -39,15 +40,14 @@ class Actuator:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        for field in ("gain", "offset", "gear"):
-            if not np.isfinite(getattr(self, field)):
-                raise ValueError(f"{name}: {field} must be finite, not {getattr(self, field)!r}")
-        for field in ("stiffness", "damping"):
+        for field in ("gain", "offset", "gear", "stiffness", "damping"):
             value = getattr(self, field)
-            if not 0 <= value < np.inf:
+            if not (is_number(value) and np.isfinite(value)):
+                raise ValueError(f"{name}: {field} must be one finite number, not {value!r}")
+            if field in ("stiffness", "damping") and value < 0:
                 raise ValueError(
-                    f"{name}: {field} must be finite and ≥ 0, not {value!r}: with the other sign "
-                    "it drives the axis away"
+                    f"{name}: {field} must be ≥ 0, not {value!r}: with the other sign it drives "
+                    "the axis away"
                 )
         for field in ("force_limits", "control_limits"):
             check_range(f"{name}: {field}", getattr(self, field))

@@ -4,6 +4,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from jaxccp.model.inputs.check import nonnegative
+
 
 @dataclass(frozen=True)
 class SmoothMaterial:
@@ -32,7 +34,7 @@ class SmoothMaterial:
             raise ValueError(
                 f"SmoothMaterial: poisson_ratio must lie in (-1, 0.5], not {self.poisson_ratio!r}"
             )
-        _check("SmoothMaterial", "adhesion", self.adhesion)
+        nonnegative("SmoothMaterial: adhesion", self.adhesion)
 
 
 @dataclass(frozen=True)
@@ -46,21 +48,18 @@ class SmoothCoefficients:
     """Stiffness of the normal spring [N/m]."""
     normal_damping: float = 0.0
     """Coefficient of the normal dashpot [N s/m]."""
-    tangential_stiffness: float = 0.0
-    """Stiffness of the tangential spring [N/m]."""
-    tangential_damping: float = 0.0
-    """Coefficient of the tangential dashpot [N s/m]."""
+    tangential_stiffness: float | None = None
+    """Stiffness of the tangential spring [N/m]; None: that of the normal one."""
+    tangential_damping: float | None = None
+    """Coefficient of the tangential dashpot [N s/m]; None: that of the normal one."""
     adhesion: float = 0.0
     """Strength of adhesion, as :attr:`SmoothMaterial.adhesion`."""
 
     def __post_init__(self) -> None:
+        for kind in ("stiffness", "damping"):
+            if getattr(self, f"tangential_{kind}") is None:
+                object.__setattr__(self, f"tangential_{kind}", getattr(self, f"normal_{kind}"))
         for f in fields(self):
-            _check("SmoothCoefficients", f.name, getattr(self, f.name))
+            nonnegative(f"SmoothCoefficients: {f.name}", getattr(self, f.name))
         if self.normal_stiffness == 0:
             raise ValueError("SmoothCoefficients: normal_stiffness [N/m] must be positive, not 0")
-
-
-def _check(what: str, name: str, value: float) -> None:
-    """Raise ``ValueError`` if a number is negative or not finite."""
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"{what}: {name} must be finite and ≥ 0, not {value!r}")

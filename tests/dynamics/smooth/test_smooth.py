@@ -203,7 +203,7 @@ def test_joints_carry_what_smooth_contacts_leave_them() -> None:
     builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
     builder.add_shape(0, Plane(), material=HARD)
     bar = builder.add_body(2.0, (0.01, 0.2, 0.2), (0.5, 0, 0.1))
-    springy = Material(0.5, 0.0, smooth=SmoothCoefficients(2e4, 200.0))
+    springy = Material(0.5, 0.0, smooth=SmoothCoefficients(2e4, 200.0, 0.0, 0.0))
     builder.add_shape(bar, Sphere(0.1), (0.5, 0, 0), material=springy)
     builder.add_joint(Revolute((0, 1, 0)), 0, bar, (0, 0, 0.1), collide=True)
     model, state = builder.build()
