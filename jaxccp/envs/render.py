@@ -28,10 +28,11 @@ class Renderer:
     def stage(self) -> "Stage":
         """Position of the camera, with the initial state in the frame."""
         from jaxccp.viz.film import Stage
+        from jaxccp.viz.replay import moving_bodies
 
         start = jax.device_get(jax.jit(self.env.reset)(jax.random.key(0)).physics.state)
         model = self.env.model
-        first = int(np.flatnonzero(model.topology.movable)[0])
+        first = int(np.argmax(moving_bodies(model, start.position, start.quaternion)))
         return Stage.around(model, start.position, start.quaternion, first)
 
     def __call__(self, state: EnvState) -> UInt8[np.ndarray, "h w 3"]:

@@ -175,9 +175,8 @@ def _extent(replay: Replay) -> tuple[np.ndarray, float]:
     for solid in replay.solids:
         radius = float(np.linalg.norm(solid.vertices, axis=1).max())
         reach[solid.body] = max(reach[solid.body], radius)
-    shown = replay.movable if replay.movable.any() else np.ones_like(replay.movable)
-    low = (replay.position - reach[:, None])[:, shown].min(axis=(0, 1))
-    high = (replay.position + reach[:, None])[:, shown].max(axis=(0, 1))
+    low = (replay.position - reach[:, None])[:, replay.movable].min(axis=(0, 1))
+    high = (replay.position + reach[:, None])[:, replay.movable].max(axis=(0, 1))
     return 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 1e-3)
 
 

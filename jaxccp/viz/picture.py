@@ -13,6 +13,7 @@ from jaxccp.ccp import Law
 from jaxccp.io.trajectory import Recording
 from jaxccp.model import Model
 from jaxccp.viz.palette import INK, NAMED, PALETTE
+from jaxccp.viz.replay import moving_bodies
 from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
 from jaxccp.viz.skin import body_colours, movable_groups
 
@@ -50,8 +51,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     paths = recording.position if batch else recording.position[None]
     position = np.asarray(paths[0], float)
     quaternion = np.asarray(recording.quaternion[0] if batch else recording.quaternion, float)
-    movable = np.asarray(model.topology.movable)
-    free, still = np.flatnonzero(movable).tolist(), np.flatnonzero(~movable).tolist()
+    moves = moving_bodies(model, position, quaternion)
+    free, still = np.flatnonzero(moves).tolist(), np.flatnonzero(~moves).tolist()
     moving, tints = movable_groups(model), body_colours(model)
     rigid = np.flatnonzero(model.topology.free).tolist()
     names = [model.topology.bodies[thing[0]] for thing in moving]
@@ -65,7 +66,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     ]
     for copy in paths[:PATHS]:
         draw_paths(axes, copy, {body: tints[body] for body in rigid}, camera)
-    instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(moving) + 2))
+    ghosts = GHOSTS // max(len(moving), 1)
+    instants = _instants(position[:, free], quaternion[:, free], ghosts + 2)
     for rank, i in enumerate(instants, start=1):
         # Each instant covers the earlier ones, whichever is nearer, so that the last one is
         # visible.

@@ -51,7 +51,7 @@ class Replay:
     bodies: tuple[str, ...]
     """Names of the bodies."""
     movable: Bool[np.ndarray, " nb"]
-    """Whether each body can move, or does in the motion, as of motion capture."""
+    """Whether each body can move, or does in the motion, as of motion capture; all if none does."""
     solids: tuple[Solid, ...]
     """Shapes of the bodies, except planes."""
     grounds: tuple[Ground, ...]
@@ -94,11 +94,12 @@ def replay(
         time: times of the instants, rising [s], (n,).
         position: centres of mass of the bodies [m], (n, nb, 3).
         quaternion: orientations of the bodies, (n, nb, 4).
-        contacts: ``StepReport.contact_data`` of the step before each instant but the first, (n − 1,
-            c); None: no forces are drawn.
+        contacts: ``StepReport.contact_data`` of the step before each instant, (n, c), or before
+            each but the first, (n − 1, c); None: no forces are drawn.
 
     Raises:
-        ValueError: the motion has other bodies than the model, or holds NaN or infinity.
+        ValueError: the motion has other bodies than the model, holds NaN or infinity, or has
+            another number of instants than the contacts.
     """
     topology = model.topology
     count = len(topology.bodies)
@@ -112,8 +113,15 @@ def replay(
     point = force = np.zeros((len(time), 0, 3))
     if contacts is not None:
         live = np.asarray(contacts.live)[..., None]
-        point = _delayed(np.where(live, contacts.point, 0.0))
-        force = _delayed(np.where(live, contacts.force, 0.0))
+        missing = len(time) - len(live)
+        if missing not in (0, 1):
+            raise ValueError(
+                f"there are contacts of {len(live)} steps, but {len(time)} instants: give those of "
+                "the step before each instant, or before each but the first"
+            )
+        first = (missing, 0), (0, 0), (0, 0)
+        point = np.pad(np.where(live, contacts.point, 0.0), first)
+        force = np.pad(np.where(live, contacts.force, 0.0), first)
     largest = float(np.linalg.norm(force, axis=-1).max(initial=0.0))
     mass = float(np.sum(np.where(topology.free, model.bodies.mass, 0.0)))
     weight = mass * float(np.linalg.norm(np.asarray(model.gravity)))
@@ -136,7 +144,8 @@ def replay(
 def moving_bodies(
     model: Model, position: Float[np.ndarray, "*n nb 3"], quaternion: Float[np.ndarray, "*n nb 4"]
 ) -> Bool[np.ndarray, " nb"]:
-    """Return the mask of the bodies that can move, or do in a motion, as those of motion capture.
+    """Return the mask of the bodies that can move, or do in a motion, as those of motion capture;
+    of all bodies if none does.
 
     Args:
         model: the model.
@@ -144,12 +153,8 @@ def moving_bodies(
         quaternion: orientations of its bodies at all instants.
     """
     poses = np.concatenate([position, quaternion], axis=-1).reshape(-1, position.shape[-2], 7)
-    return np.asarray(model.topology.movable) | (np.ptp(poses, axis=0) > 0).any(axis=-1)
-
-
-def _delayed(of_steps: np.ndarray) -> np.ndarray:
-    """Return values of steps at the instants after the steps, with zeros at the first instant."""
-    return np.concatenate([np.zeros_like(of_steps[:1]), of_steps])
+    moving = np.asarray(model.topology.movable) | (np.ptp(poses, axis=0) > 0).any(axis=-1)
+    return moving if moving.any() else ~moving
 
 
 def _name(model: Model, shape: int) -> str:

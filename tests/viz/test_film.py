@@ -82,6 +82,8 @@ def test_a_body_of_motion_capture_is_in_the_frame() -> None:
     positions[1, 1] = 1.0, 2.0, 3.0
     stage = Stage.around(model, positions, np.tile(state.quaternion, (2, 1, 1)))
     np.testing.assert_allclose(stage.centre, [0.5, 1.0, 1.5])
+    still = Stage.around(model, state.position, state.quaternion)
+    assert still.reach > RADIUS
 
 
 QUARTER = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
+from jaxccp import ModelBuilder, Plane, Sphere
 from jaxccp.io import Recording
 from jaxccp.scenes.library import SCENES
 from jaxccp.viz import picture
@@ -81,6 +82,19 @@ def test_without_a_residual_there_is_no_panel_for_it() -> None:
     panels = picture(model, none, "ccp", "cube-toss").axes[1:]
     assert [ax.get_title(loc="left") for ax in panels] == ["energy [J]", "contacts"]
     assert panels[-1].get_xlabel() == "time [s]"
+
+
+def test_a_model_that_cannot_move_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any motion all bodies are shown, with motion capture those that it moves."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    for x in (0.0, 5.0):
+        builder.add_shape(builder.add_fixed(position=(x, 0, 1)), Sphere(0.5))
+    monkeypatch.setitem(SCENES, "fixed", lambda _: builder.build())
+    model, recording = still("fixed")
+    picture(model, recording, "ccp", "still").canvas.draw()
+    recording.position[1:, 2, 2] += 1.0
+    picture(model, recording, "ccp", "captured").canvas.draw()
 
 
 @pytest.mark.parametrize("counts", [(0, 0), (4, 4), (3, 4), (0, 47)])

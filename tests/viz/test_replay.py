@@ -9,6 +9,7 @@ import urllib.request
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -82,6 +83,22 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     wrong = np.full((2, 6, 3), np.nan), np.zeros((2, 6, 4))
     with pytest.raises(ValueError, match="NaN or infinite"):
         replay(model, np.arange(2.0), *wrong)
+
+
+def test_contacts_are_drawn_at_the_end_of_their_step() -> None:
+    """A rollout of n steps has n reports; its states with the initial one are one more."""
+    model, place = scene(), np.array([[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]])
+    contacts: Any = SimpleNamespace(live=np.ones((2, 1), bool), point=place, force=-place)
+    for extra in (0, 1):
+        time = np.arange(2.0 + extra)
+        poses = np.zeros((len(time), 6, 3)), np.zeros((len(time), 6, 4))
+        shown = replay(model, time, *poses, contacts)
+        np.testing.assert_array_equal(shown.point[extra:], place)
+        np.testing.assert_array_equal(shown.force[extra:], -place)
+        assert len(shown.force) == len(time) and not shown.force[:extra].any()
+    time = np.arange(4.0)
+    with pytest.raises(ValueError, match="contacts of 2 steps, but 4 instants"):
+        replay(model, time, np.zeros((4, 6, 3)), np.zeros((4, 6, 4)), contacts)
 
 
 def test_a_page_needs_nothing_else() -> None:
