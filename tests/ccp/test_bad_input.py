@@ -15,6 +15,7 @@ import jaxccp
 from jaxccp.ccp import (
     PSOR,
     SOLVERS,
+    Dantzig,
     DenseDelassus,
     Law,
     Newton,
@@ -189,6 +190,13 @@ def test_no_rows(name: str) -> None:
 def test_bad_limits_of_a_solve_are_refused(given, message) -> None:
     with pytest.raises(ValueError, match=message):
         Stop(*given)
+
+
+def test_bad_settings_of_solvers_are_refused() -> None:
+    with pytest.raises(ValueError, match='bounds must be "exact" or "one-shot", not \'oneshot\''):
+        Dantzig(bounds="oneshot")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="PSOR: width must be at least 1, not 0"):
+        PSOR(width=0)
 
 
 @pytest.mark.parametrize("stop", [1e-8, Stop, "tight", 0, {"atol": 1e-8}])

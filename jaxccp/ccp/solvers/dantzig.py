@@ -85,6 +85,10 @@ class Dantzig(Solver):
     bounds: Literal["exact", "one-shot"] = "exact"
     """"exact", or "one-shot" for ODE's two passes."""
 
+    def __post_init__(self) -> None:
+        if self.bounds not in ("exact", "one-shot"):
+            raise ValueError(f'Dantzig: bounds must be "exact" or "one-shot", not {self.bounds!r}')
+
     def prepare(self, problem: Problem, rho: Array) -> _Prepared:
         rows = boxed_rows(problem, rho)
         n, s, free = problem.cones.rows, rows.scalars, rows.equality

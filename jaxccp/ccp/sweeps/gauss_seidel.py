@@ -54,6 +54,10 @@ class GaussSeidel(Solver):
     """Whether the scaling includes the coupling of a contact's normal with its tangents. If not,
     :meth:`update` must allow for it."""
 
+    def __post_init__(self) -> None:
+        if self.width is not None and self.width < 1:
+            raise ValueError(f"{type(self).__name__}: width must be at least 1, not {self.width!r}")
+
     def update(
         self, law: Law, blocks: sweep.Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]
     ) -> Float[Array, "w 3"]:
