@@ -1,6 +1,7 @@
 """Test the three forms of N against numpy's J M⁻¹ Jᵀ + E, and the sign convention."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from jaxccp.ccp import (
     Problem,
 )
 from tests.ccp.compiled import solve
-from tests.ccp.random_problems import SCALARS, Case, random_case, stack
+from tests.ccp.random_problems import BODIES, SCALARS, Case, random_case, stack
 from tests.ccp.views import assert_views_agree
 
 CASES = [random_case(seed, kind="compliant") for seed in range(3)]
@@ -58,6 +59,27 @@ Build = Callable[[Case], Delassus]
 def test_every_view_agrees_with_numpy(build: Build, cases: list[Case]) -> None:
     for case in cases:
         assert_views_agree(build(case), case.matrix(), len(case.lo))
+
+
+def test_operators_that_are_not_symmetric_are_refused() -> None:
+    """Blocks of one triangle alone, or indices out of range, would be another operator."""
+    case = CONTACTS[0]
+    problem, blocks, bodies = case.problem(), sparse(case), case.problem().delassus
+    assert isinstance(bodies, BodyDelassus)
+    replace(problem, delassus=blocks).checked()
+    upper = jnp.flatnonzero(blocks.row <= blocks.column)
+    parts = {name: getattr(blocks, name)[upper] for name in ("entries", "row", "column")}
+    reverse = {name: getattr(blocks, name)[::-1] for name in parts}
+    pairs = np.array(case.bodies[::3])
+    for bad, message in (
+        (replace(blocks, **parts), "delassus.entries must be those of a symmetric matrix"),
+        (replace(blocks, **reverse), "delassus.row must ascend"),
+        (replace(blocks, column=blocks.column + 1), "delassus.column .* 0 and 5, not 6"),
+        (replace(bodies, contact_bodies=pairs + BODIES), "contact_bodies must lie .* 0 and 7, not"),
+        (replace(bodies, contact_bodies=pairs - BODIES), "contact_bodies .* 0 and 7, not -"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            replace(problem, delassus=bad).checked()
 
 
 def test_block_sparse_batches_with_jit() -> None:

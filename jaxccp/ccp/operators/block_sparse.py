@@ -4,13 +4,17 @@ from dataclasses import dataclass, field, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.operators import band_cholesky, band_lu
 from jaxccp.ccp.operators.band import Band
 from jaxccp.ccp.operators.blocks import BlockDiagonal
+from jaxccp.ccp.operators.dense import ASYMMETRY
 from jaxccp.ccp.operators.factors import Factors
-from jaxccp.ccp.operators.operator import Delassus, NeighbourMax
+from jaxccp.ccp.operators.operator import Delassus, NeighbourMax, check_indices
+from jaxccp.execution import trees
+from jaxccp.math.array_input import Dimension, as_floats
 
 
 @jax.tree_util.register_dataclass
@@ -33,6 +37,31 @@ class BlockSparseDelassus(Delassus):
     @property
     def rows(self) -> int:
         return 3 * self.contacts
+
+    def checked(self, dtype: jnp.dtype) -> "BlockSparseDelassus":
+        row, column = jnp.asarray(self.row), jnp.asarray(self.column)
+        blocks = Dimension("blocks", row.size)
+        entries = as_floats("delassus.entries", self.entries, [blocks, 3, 3], dtype)
+        check_indices("delassus.row", row, self.contacts)
+        check_indices("delassus.column", column, self.contacts)
+        if not trees.is_traced((entries, row, column)):
+            n, i, j = np.asarray(entries), np.asarray(row), np.asarray(column)
+            if i.shape != j.shape or (np.diff(i) < 0).any():
+                raise ValueError(
+                    "delassus.row must ascend, and delassus.column must have as many entries"
+                )
+            x, z = np.random.default_rng(0).normal(size=(2, self.contacts, 3))
+            with np.errstate(invalid="ignore", over="ignore"):  # a solve reports such entries
+                there = np.sum(z[i][:, :, None] * n * x[j][:, None])
+                back = np.sum(x[i][:, :, None] * n * z[j][:, None])
+                # With random vectors the difference is about as large as the norm of N − Nᵀ.
+                unequal = abs(there - back) > ASYMMETRY * np.linalg.norm(n)
+            if unequal:
+                raise ValueError(
+                    "delassus.entries must be those of a symmetric matrix, with both triangles: "
+                    "give the transpose of each block (i, j) as block (j, i)"
+                )
+        return replace(self, entries=entries, row=row, column=column)
 
     @property
     def factor_rows(self) -> int:

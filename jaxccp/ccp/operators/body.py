@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.operators.blocks import BlockDiagonal, diagonal
 from jaxccp.ccp.operators.factors import Factors, dense_factors
-from jaxccp.ccp.operators.operator import NeighbourMax, SplitDelassus
+from jaxccp.ccp.operators.operator import NeighbourMax, SplitDelassus, check_indices
 
 
 @jax.tree_util.register_dataclass
@@ -40,6 +40,11 @@ class BodyDelassus(SplitDelassus):
     @property
     def rows(self) -> int:
         return self.compliance.shape[-1]
+
+    def checked(self, dtype: jnp.dtype) -> "BodyDelassus":
+        check_indices("delassus.scalar_bodies", self.scalar_bodies, self.bodies)
+        check_indices("delassus.contact_bodies", self.contact_bodies, self.bodies)
+        return self
 
     def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "nb 6"]:
         """Return Wᵀ λ, the change of the bodies' whitened velocities by the multipliers."""

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.operators.band import Band
 from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.operators.factors import Factors, dense_factors
+from jaxccp.execution import trees
 
 NeighbourMax = Callable[[Int[Array, " b"]], Int[Array, " b"]]
 """Function from a number ≥ 0 of each block to the largest number among the blocks coupled to it; it
@@ -44,8 +45,8 @@ class Delassus:
             dtype: dtype that the arrays are converted to.
 
         Raises:
-            ValueError: the shapes of its arrays do not fit one another, or its values are known and
-                not symmetric.
+            ValueError: the shapes of its arrays do not fit one another; or its values are known,
+                and not symmetric or out of range.
         """
         return self
 
@@ -150,6 +151,24 @@ class SplitDelassus(Delassus):
 
     def split(self) -> "SplitDelassus":
         return self
+
+
+def check_indices(what: str, indices: Int[Array, "..."], count: int) -> None:
+    """Check that indices are in range, if their values are known.
+
+    Args:
+        what: name of the array, with which an error message begins.
+        indices: indices from 0 to ``count`` − 1.
+        count: number of things to choose from.
+
+    Raises:
+        ValueError: an index is negative or too large.
+    """
+    if not trees.is_traced(indices):
+        known = np.asarray(indices)
+        wrong = known[(known < 0) | (known >= count)]
+        if wrong.size:
+            raise ValueError(f"{what} must lie between 0 and {count - 1}, not {wrong[0]}")
 
 
 def couplings(matrix: Float[Array, "n n"], scalars: int) -> Bool[Array, "b b"]:
