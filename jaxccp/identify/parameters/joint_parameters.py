@@ -37,6 +37,18 @@ def _lower_bound(path: str) -> float:
     return 0.0 if leaf in POSITIVE.split() else -np.inf
 
 
+def inertial_of(name: str = "*", prior: float | None = 0.3) -> Parameter:
+    """Return the parameter for the ten inertial numbers of bodies with this name (``*``: of all
+    bodies that are not fixed).
+
+    Args:
+        name: name of a body; ``*`` and ``?`` are wildcards.
+        prior: standard deviation of each of the ten numbers about the nominal body: 0.3 is about 60
+            % of a mass, and 0.3 root-mean-square extents of it for its centre. None: no prior.
+    """
+    return Parameter(f'bodies["{name}"].inertial', prior=prior)
+
+
 def check_recording_names(cases: Sequence[Case]) -> None:
     """Check that names tell recordings apart; several cases may have the same recording.
 

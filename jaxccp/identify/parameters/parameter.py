@@ -106,8 +106,10 @@ class ParameterSet:
         """Find the parameters in a subject.
 
         Raises:
-            ValueError: a path names nothing, two parameters have the same name or set the same
-                number, there are none, an inertia has no factor, or a bound excludes a value.
+            ValueError: a path names nothing or fixed bodies alone, two parameters have the same
+                name or set the same number, there are none, an inertia has no factor, inertial
+                shares a value with other numbers, - stands before it or before a factor, or a bound
+                excludes a value.
         """
         scalars: list[Scalar] = []
         groups: list[_Group] = []
@@ -199,7 +201,12 @@ def _groups(
         (leaf, -1.0 if path.startswith("-") else 1.0)
         for path in paths
         for leaf in resolve(subject, path.removeprefix("-"), VIRTUAL)
+        if leaf.root != "bodies" or subject.model.topology.free[leaf.row]
     ]
+    if not all_leaves:
+        raise ValueError(f"{parameter.path}: all bodies it names are fixed")
+    if parameter.factor and any(sign < 0 for _, sign in all_leaves):
+        raise ValueError(f"{parameter.path}: factors keep the signs of numbers: leave out the -")
     together = parameter.shared or not isinstance(parameter.path, str)
     if any(leaf.leaf == "inertial" for leaf, _ in all_leaves):
         return _inertial_groups(parameter, subject, all_leaves, together, scalars)
@@ -231,9 +238,12 @@ def _inertial_groups(
     scalars: list[Scalar],
 ) -> list[_Group]:
     topology = subject.model.topology
-    bodies = [leaf.row for leaf, _ in leaves if leaf.row is not None and topology.free[leaf.row]]
-    if not bodies:
-        raise ValueError(f"{parameter.path}: all bodies it names are fixed")
+    if any(leaf.leaf != "inertial" or sign < 0 for leaf, sign in leaves):
+        raise ValueError(
+            f"{parameter.path}: inertial is shared with inertial of other bodies alone, without a "
+            "-: give other paths parameters of their own"
+        )
+    bodies = [leaf.row for leaf, _ in leaves if leaf.row is not None]
     if leaves[0][0].component is not None:
         raise ValueError(f"{parameter.path}: the ten numbers of inertial are identified together")
     parameter = replace(parameter, initial=0.0, scale=parameter.scale or parameter.prior or 0.1)
@@ -266,15 +276,3 @@ def _scalar(parameter: Parameter, name: str, nominal: float) -> Scalar:
     return Scalar(
         name, initial, parameter.lower, parameter.upper, prior, scale, parameter.per_sequence
     )
-
-
-def inertial_of(name: str = "*", prior: float | None = 0.3) -> Parameter:
-    """Return the parameter for the ten inertial numbers of bodies with this name (``*``: of all
-    bodies that are not fixed).
-
-    Args:
-        name: name of a body; ``*`` and ``?`` are wildcards.
-        prior: standard deviation of each of the ten numbers about the nominal body: 0.3 is about 60
-            % of a mass, and 0.3 root-mean-square extents of it for its centre. None: no prior.
-    """
-    return Parameter(f'bodies["{name}"].inertial', prior=prior)
