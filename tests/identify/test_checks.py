@@ -150,6 +150,19 @@ def test_a_flipped_quaternion_is_the_same_orientation():
     assert "changes sign 2 times" in batches[1].cases[0].recordings[0].notes[0]
 
 
+def test_lost_tracking_is_a_missing_sample():
+    """Motion capture writes the quaternion 0 0 0 0 where it does not see a body."""
+    poses = np.tile([1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0], (5, 1))
+    poses[1:3, 3:] = 0.0
+    poses[4] = np.nan
+    log = recording(0.01 * np.arange(5), pose={"box": poses})
+    missing = np.isnan(log['pose["box"]'].values)
+    np.testing.assert_array_equal(missing, np.tile([[0], [1], [1], [0], [1]], 7))
+    (note,) = log.notes
+    assert "0 0 0 0 in 2 samples" in note
+    assert poses[1, 0] == 1.0
+
+
 def test_missing_samples_are_said(arm, motion):
     q, _, torque = motion
     empty = torque.copy()

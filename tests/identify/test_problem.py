@@ -112,16 +112,25 @@ def test_samples_that_are_missing_leave_a_start_open(arm):
     half, none = 2.0 * time, np.full(101, np.nan)
     half[1::2] = np.nan
     log = recording(time, position={"a": half, "b": none})
-    noise = np.random.default_rng(0).normal(0, 1e-3, 1001)
-    thin = noise.copy()
-    thin[1::2] = np.nan
-    assert noise_of(Channel("position", "a", thin[:, None])) == pytest.approx(1e-3, rel=0.2)
     subject, rest = subject_of(arm, [log]), (np.array([0.3, 0.4]), np.zeros(2))
     motion = MeasuredMotion(subject, log, np.inf, rest)
     np.testing.assert_allclose(motion.qpos, np.stack([2.0 * time, 0 * time + 0.4], axis=1))
     assert motion.known.tolist() == [True, False]
     deviation = start_deviation(subject, log, motion, 0.1)
     assert np.isfinite(deviation).all() and deviation[1] == 1.0
+
+
+def test_noise_is_that_of_the_samples():
+    """It is also that of the samples of every other time, and that of the other channels of the
+    kind where a joint is parked."""
+    noise = np.random.default_rng(0).normal(0, 1e-3, 1001)
+    thin, parked = noise.copy(), np.full(1001, 0.3)
+    thin[1::2] = np.nan
+    log = recording(np.arange(1001.0), position={"a": noise, "b": thin, "c": parked})
+    for channel in log.channels:
+        assert noise_of(log, channel) == pytest.approx(1e-3, rel=0.2)
+    alone = recording(log.time, position={"c": parked}, rate={"a": noise})
+    assert noise_of(alone, alone.channels[0]) == 1e-4
 
 
 def test_orientations_are_interpolated_whatever_their_sign():
@@ -300,6 +309,9 @@ def test_parameters_are_found_by_their_paths(arm):
         ("axes[7].damping", "only 2"),
         ("what?", "cannot read"),
         ('bodies["world"].inertial', "fixed"),
+        ('bodies["world"].mass', "fixed"),
+        (('bodies["upper"].inertial', '-bodies["lower"].inertial'), "without a -"),
+        (('bodies["lower"].inertial', 'axes["a"].damping'), "with inertial of other bodies alone"),
         ('bodies["payload"].mass', "part of the one that it is fixed to"),
         ('activations["a"].time_constant', "has no activations"),
         ('bodies["lower"].inertia', 'take bodies."lower".+inertial, or factor=True'),
@@ -316,6 +328,11 @@ def test_parameters_are_found_by_their_paths(arm):
     with pytest.raises(ValueError, match="listed twice"):
         ParameterSet([Parameter("axes[*].damping"), Parameter('axes["a"].damping')], subject)
     assert len(ParameterSet([inertial_of("*")], subject)) == 20
+    (mass,) = ParameterSet([Parameter("bodies[*].mass", shared=True)], subject).scalars
+    assert mass.name == 'bodies["upper"].mass (and 1 alike)'
+    assert mass.initial == pytest.approx(0.8)
+    with pytest.raises(ValueError, match="leave out the -"):
+        ParameterSet([Parameter(("gravity[0]", "-gravity[1]"), factor=True)], subject)
 
 
 @pytest.mark.parametrize(

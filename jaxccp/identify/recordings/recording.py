@@ -170,7 +170,7 @@ def recording(
         lever: length that makes errors of orientation those of position [m].
         source: file that it comes from.
         **signals: for each kind of channel (:data:`KINDS`), samples by target: ``position={"elbow":
-            q}``.
+            q}``; NaN for a missing value, as is a pose with the quaternion 0 0 0 0.
 
     Raises:
         ValueError: a kind is not known, an array has another number of samples than ``time`` or of
@@ -197,6 +197,13 @@ def recording(
             if level is not None and not 0 < level < np.inf:
                 raise ValueError(
                     f"recording {name!r}: noise of {label} must be positive and finite, not {level}"
+                )
+            if kind == "pose" and (lost := np.flatnonzero(np.all(array[:, 3:] == 0, axis=1))).size:
+                array = array.copy()
+                array[lost] = np.nan
+                notes.append(
+                    f"{label}: the quaternion is 0 0 0 0 in {lost.size} samples, which count as "
+                    "missing"
                 )
             channels.append(Channel(kind, target, array, level, KINDS[kind].interpolation))
             if kind == "pose" and (flips := _sign_flips(array[:, 3:])):

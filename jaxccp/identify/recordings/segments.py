@@ -12,6 +12,11 @@ from jaxtyping import Array, Float, Int
 from jaxccp.identify.recordings.activations import History
 from jaxccp.identify.recordings.recording import Channel, Recording
 
+SMALLEST = 1e-9
+"""Estimated standard deviation up to which a channel counts as one that never changes."""
+STILL = 1e-4
+"""Standard deviation of samples where no channel of their kind changes."""
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ def segment(
         values = np.array(channel.values[inside], float)
         good = np.asarray(np.isfinite(values).all(axis=1))
         values[~good] = np.nan_to_num(values[~good])
-        level = noise_of(channel)
+        level = noise_of(recording, channel)
         if what.kind == "pose":
             values[~good, 3] = 1.0
             values[:, 3:] /= np.linalg.norm(values[:, 3:], axis=1, keepdims=True)
@@ -149,12 +154,24 @@ def segment(
     )
 
 
-def noise_of(channel: Channel) -> float:
+def noise_of(recording: Recording, channel: Channel) -> float:
     """Return the standard deviation of a channel's samples: the given one, else an estimate.
 
     The estimate is from third differences of the samples that are there, which smooth motion hardly
     affects; it is at least the standard deviation of rounding to the smallest step between samples.
+    A channel that never changes shows none: it has the median of those of the recording's other
+    channels of its kind, or :data:`STILL` if none of these changes either.
     """
+    level = _noise(channel)
+    if channel.noise is not None or level > SMALLEST:
+        return level
+    others = [_noise(other) for other in recording.of_kind(channel.kind)]
+    return float(np.median([level for level in others if level > SMALLEST] or [STILL]))
+
+
+def _noise(channel: Channel) -> float:
+    """Return the given standard deviation of a channel's samples, else the estimate from them
+    alone."""
     if channel.noise is not None:
         return channel.noise
     values = channel.values[:, :3] if channel.kind == "pose" else channel.values
@@ -165,4 +182,4 @@ def noise_of(channel: Channel) -> float:
     resolution = np.min(step, where=step > 0, initial=np.inf) / np.sqrt(12.0)
     level = max(level, resolution if np.isfinite(resolution) else 0.0)
     samples = np.concatenate(columns)
-    return max(level, 1e-6 * float(np.std(samples)) if len(samples) else 0.0, 1e-9)
+    return max(level, 1e-6 * float(np.std(samples)) if len(samples) else 0.0)

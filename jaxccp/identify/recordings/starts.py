@@ -186,7 +186,7 @@ def start_deviation(
     noise = np.full(places.nv, 1e-3)
     for channel in recording.of_kind("position"):
         axis = linkage.axis(channel.target)
-        noise[places.single[1][places.single[2] == axis]] = noise_of(channel)
+        noise[places.single[1][places.single[2] == axis]] = noise_of(recording, channel)
     speed = np.sqrt(np.mean(start.qvel**2, axis=0))
     rate = np.where(start.known, np.maximum(share * speed, 1e-3), 10.0)
     return np.concatenate([np.where(start.known, np.maximum(10.0 * noise, 1e-6), 1.0), rate])
