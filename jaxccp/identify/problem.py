@@ -87,8 +87,17 @@ class Problem:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Return warnings about the recordings: units, order of joints, missing samples."""
+        """Return warnings about the recordings (units, order of joints, missing samples), and about
+        parameters that cases do not share."""
         lines = [line for case in self.cases for line in check(case.mechanism, case.recordings)]
+        for parameter in self.parameters:
+            if parameter.shared or not isinstance(parameter.path, str):
+                each = [ParameterSet([parameter], plan.subject).names[0] for plan in self.plans]
+                if len(names := dict.fromkeys(each)) > 1:
+                    lines.append(
+                        f"{parameter.path} shares other rows in one case than in another, and has "
+                        f"a value for each: {', '.join(names)}"
+                    )
         return tuple(dict.fromkeys(lines))
 
     def column(self, name: str) -> Float[np.ndarray, " P"]:
@@ -153,14 +162,19 @@ class Problem:
                 file continues from it.
 
         Raises:
-            ValueError: ``initial`` has an unknown name, or both ``restarts`` and ``resume`` are
-                given.
-            InputError: the file belongs to another fit.
+            ValueError: ``initial`` has an unknown name or a value outside its bounds, or both
+                ``restarts`` and ``resume`` are given.
+            InputError: the file belongs to another fit, or has a value outside its bounds.
         """
         theta, names = self.column("initial"), ", ".join(self.names)
         for name, value in (initial or {}).items():
             if name not in self.names:
                 raise ValueError(f"there is no parameter {name!r}; there are {names}")
+            scalar = self.scalars[self.names.index(name)]
+            if not scalar.lower <= value <= scalar.upper:
+                raise ValueError(
+                    f"initial: {name} = {value:g} lies outside {scalar.lower:g} … {scalar.upper:g}"
+                )
             theta[self.names.index(name)] = value
         if restarts is None:
             stages = descend(self, theta, progress, None if resume is None else Path(resume))

@@ -92,6 +92,13 @@ def test_a_fit_goes_on_where_it_stopped(rough: Problem, tmp_path: Path):
     assert read_values(file)['axes["x"].stiffness'] == fit.values[0]
     with pytest.raises(ValueError, match="leave it or restarts= out"):
         problem.fit(restarts=Restarts(), resume=file)
+    name = 'axes["x"].stiffness'
+    for value in (1e3, np.nan):
+        with pytest.raises(ValueError, match="lies outside 1 … 400"):
+            problem.fit(initial={name: value})
+    file.write_text(json.dumps({"stage": 0, "parameters": {name: {"value": 1e3}}}))
+    with pytest.raises(InputError, match=r"= 1000.*bounds are 1 … 400"):
+        problem.fit(resume=file)
     file.write_text(file.read_text().replace("axes", "bodies"))
     with pytest.raises(InputError, match="is of another fit"):
         problem.fit(resume=file)

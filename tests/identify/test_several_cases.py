@@ -11,8 +11,10 @@ import pytest
 from jaxccp import load
 from jaxccp.identify import Case, InverseDynamics, Parameter, Problem, recording
 from jaxccp.identify.parameters.joint_parameters import check_recording_names
+from jaxccp.identify.report import write_report
 from jaxccp.identify.report.as_json import fit_as_json
 from jaxccp.identify.report.html_page import _bodies
+from jaxccp.io.mjcf.load import Loaded
 
 pytest.importorskip("mujoco")
 
@@ -64,6 +66,38 @@ def test_a_report_has_units_and_bodies_of_every_case():
     table = _bodies(fit)
     for name, mass, identified in (("case 0: slider", 1, 2), ("case 1: lever", 2, 3)):
         assert f'<td class="name">{name}</td><td>{mass}</td><td>{identified}</td>' in table
+
+
+def test_a_parameter_that_cases_do_not_share_is_said():
+    """The cart of either case has a damping on a rail, but the lever is on a hinge."""
+    cart, twin = (case("cart", "rail", "slide", mass, "log") for mass in (1.0, 2.0))
+    lever = case("lever", "hinge", "hinge", 1.0, "log")
+    shared = Parameter("axes[*].damping", shared=True)
+    assert not any("shares" in line for line in Problem([cart, twin], parameters=[shared]).warnings)
+    problem = Problem([cart, lever], parameters=[shared])
+    (line,) = [line for line in problem.warnings if "shares" in line]
+    assert all(name in line for name in problem.names) and len(problem.names) == 2
+
+
+def test_models_of_files_with_like_names_are_kept_apart(tmp_path, monkeypatch):
+    """One in a folder of its own may have the name that another would be given."""
+    mechanism = case("cart", "rail", "slide", 1.0, "log").mechanism
+    assert isinstance(mechanism, Loaded)
+    reading, written = mechanism.reading, []
+    for name, value in (("curves_of", ()), ("fit_as_json", {}), ("next_as_json", {}), ("page", "")):
+        monkeypatch.setattr(write_report, name, lambda *_, value=value: value)
+    monkeypatch.setattr(
+        write_report, "write_identified", lambda _fit, _model, out, _case: written.append(out) or ()
+    )
+    mechanisms = [
+        replace(mechanism, reading=replace(reading, origin=replace(origin, label=tmp_path / path)))
+        for origin in [replace(reading.origin, kind="file")]
+        for path in ("a.xml", "other/a.xml", "a_2.xml", "other/a+.xml")
+    ]
+    cases = [SimpleNamespace(mechanism=mechanism) for mechanism in mechanisms]
+    fit: Any = SimpleNamespace(problem=SimpleNamespace(cases=cases))
+    write_report.write_report(fit, tmp_path)
+    assert len(set(written)) == 4
 
 
 def test_recordings_of_different_cases_need_names_of_their_own():

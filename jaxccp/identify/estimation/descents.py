@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from jaxccp.identify.estimation.levenberg_marquardt import Descent, Progress, minimise
 from jaxccp.identify.estimation.restarts import Restarts
+from jaxccp.identify.parameters.parameter import Scalar
 from jaxccp.io.errors import InputError
 from jaxccp.io.output import write_file
 
@@ -39,12 +40,12 @@ def descend(
             already, the descent continues from it.
 
     Raises:
-        InputError: the file belongs to other parameters or to a fit with more stages, or is not a
-            file of parameters.
+        InputError: the file belongs to other parameters or to a fit with more stages, has a value
+            outside its bounds, or is not a file of parameters.
     """
     first, stages = 0, (*problem.coarser, problem.objective)
     if resume is not None and resume.exists():
-        theta, first = _read(resume, problem.names, len(stages))
+        theta, first = _read(resume, problem.scalars, len(stages))
     bounds, descents = (problem.column("lower"), problem.column("upper")), []
     for number in range(first, len(stages)):
 
@@ -94,7 +95,7 @@ def _write(path: Path, names: tuple[str, ...], stage: int, theta: np.ndarray) ->
     write_file(path, lambda file: file.write(text.encode()))
 
 
-def _read(path: Path, names: tuple[str, ...], stages: int) -> tuple[np.ndarray, int]:
+def _read(path: Path, scalars: tuple[Scalar, ...], stages: int) -> tuple[np.ndarray, int]:
     """Return the parameters and the number of the stage that a file holds."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -103,7 +104,12 @@ def _read(path: Path, names: tuple[str, ...], stages: int) -> tuple[np.ndarray, 
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         what = f"cannot be resumed from ({error!r})"
         raise InputError(path, what, "name a new file, or one that resume= wrote") from None
-    if set(values) != set(names) or not 0 <= stage < stages:
+    if set(values) != {scalar.name for scalar in scalars} or not 0 <= stage < stages:
         what = f"is of another fit: it has {', '.join(values)}, and length {stage} of simulations"
         raise InputError(path, what, "name a new file to begin anew")
-    return np.array([values[name] for name in names]), stage
+    for scalar in scalars:
+        if not scalar.lower <= values[scalar.name] <= scalar.upper:
+            what = f"has {scalar.name} = {values[scalar.name]:g}"
+            remedy = f"its bounds are {scalar.lower:g} … {scalar.upper:g}: name a new file"
+            raise InputError(path, what, remedy)
+    return np.array([values[scalar.name] for scalar in scalars]), stage
