@@ -353,30 +353,46 @@ def test_controls_of_mujoco(tmp_path: Path):
             read(save(tmp_path / "bad.npz", time=TIME, qpos=Q, **arrays), model)
 
 
-def test_bags(tmp_path: Path):
-    """Joint states are read from bags whose joints change their order from message to message and
-    of which one is missing."""
+def write_bag(folder: Path, plugin: str, messages: list[tuple[int, dict[str, float]]]):
+    """Write a bag of joint states, each logged a second after the one before it.
+
+    Args:
+        folder: folder of the bag.
+        plugin: name of the storage.
+        messages: stamp [ns] and position of each joint, of every message; efforts are twice that.
+    """
     reason = "rosbags is not installed: pip install 'jaxccp[logs]'"
     bags = pytest.importorskip("rosbags.rosbag2", reason=reason)
     typesys = pytest.importorskip("rosbags.typesys", reason=reason)
     types = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
     state = types.types["sensor_msgs/msg/JointState"]
     header, stamp = types.types["std_msgs/msg/Header"], types.types["builtin_interfaces/msg/Time"]
-    for plugin in (bags.StoragePlugin.MCAP, bags.StoragePlugin.SQLITE3):
-        folder = tmp_path / plugin.name
-        with bags.Writer(folder, version=9, storage_plugin=plugin) as bag:
-            link = bag.add_connection("/joint_states", state.__msgtype__, typestore=types)
-            for k in range(4):
-                order = [0, 1] if k % 2 else [1, 0]
-                order = order[:1] if k == 3 else order
-                message = state(
-                    header=header(stamp=stamp(sec=5, nanosec=10_000_000 * k), frame_id=""),
-                    name=[("shoulder", "elbow")[i] for i in order],
-                    position=Q[k, order],
-                    velocity=np.zeros(0),
-                    effort=2 * Q[k, order],
-                )
-                bag.write(link, 10**9 * k, types.serialize_cdr(message, state.__msgtype__))
+    with bags.Writer(folder, version=9, storage_plugin=bags.StoragePlugin[plugin]) as bag:
+        link = bag.add_connection("/joint_states", state.__msgtype__, typestore=types)
+        for k, (time, joints) in enumerate(messages):
+            position = np.array(list(joints.values()))
+            message = state(
+                header=header(stamp=stamp(*divmod(time, 10**9)), frame_id=""),
+                name=list(joints),
+                position=position,
+                velocity=np.zeros(0),
+                effort=2 * position,
+            )
+            bag.write(link, 10**9 * k, types.serialize_cdr(message, state.__msgtype__))
+
+
+def test_bags(tmp_path: Path):
+    """Joint states are read from bags whose joints change their order from message to message and
+    of which one is missing."""
+    messages = []
+    for k in range(4):
+        order = [0, 1] if k % 2 else [1, 0]
+        order = order[:1] if k == 3 else order
+        joints = {("shoulder", "elbow")[i]: float(Q[k, i]) for i in order}
+        messages.append((5 * 10**9 + 10_000_000 * k, joints))
+    for plugin in ("MCAP", "SQLITE3"):
+        folder = tmp_path / plugin
+        write_bag(folder, plugin, messages)
         (log,) = read(folder)
         np.testing.assert_allclose(log.time, 0.01 * np.arange(4))
         assert len(log.channels) == 4
@@ -387,6 +403,27 @@ def test_bags(tmp_path: Path):
             read(folder, topic="/joint_state")
     (file,) = (tmp_path / "MCAP").glob("*.mcap")
     assert len(read(file)[0].time) == 4
+
+
+def test_bags_of_two_publishers(tmp_path: Path):
+    """The arm and the gripper publish with the clock of a simulation that starts at 0; one message
+    is late, and the gripper's stamps are those of the arm or between them."""
+    ms = 10**6
+    stamps = {"arm": [0, 10, 30, 20], "gripper": [0, 10, 20, 35]}
+    messages = [
+        (ms * stamps[name][k], {name: float(stamps[name][k])}) for k in range(4) for name in stamps
+    ]
+    write_bag(tmp_path / "two", "MCAP", messages)
+    (log,) = read(tmp_path / "two")
+    np.testing.assert_allclose(log.time, [0, 0.01, 0.02, 0.03, 0.035], atol=1e-12)
+    arm, gripper = (log[f'position["{name}"]'].values[:, 0] for name in stamps)
+    np.testing.assert_array_equal(arm, [0, 10, 20, 30, np.nan])
+    np.testing.assert_array_equal(gripper, [0, 10, 20, np.nan, 35])
+    write_bag(tmp_path / "unstamped", "MCAP", [(0, joints) for _, joints in messages])
+    np.testing.assert_allclose(read(tmp_path / "unstamped")[0].time, np.arange(8.0))
+    write_bag(tmp_path / "reset", "MCAP", [*messages[:-1], (5 * 10**9, {"arm": 0.0}), messages[0]])
+    with pytest.raises(InputError, match="go back by 5 s"):
+        read(tmp_path / "reset")
 
 
 def test_lerobot(arm, tmp_path: Path):

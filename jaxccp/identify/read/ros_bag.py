@@ -14,6 +14,9 @@ from jaxccp.names import suggestion
 TYPE = "sensor_msgs/msg/JointState"
 FIELDS = {"position": "position", **ROS}
 """Kind of channel for each field of a message."""
+LATE = 1_000_000_000
+"""Longest time by which a message may be older than those before it; a clock that goes back farther
+was set anew [ns]."""
 
 
 def accepts(path: Path) -> bool:
@@ -26,8 +29,9 @@ def accepts(path: Path) -> bool:
 def read(path: Path, reading: ReaderSettings) -> list[Table]:
     """Read positions, rates and efforts of all joints from one topic.
 
-    Times are those of the messages' headers, or of the recording if headers have none, and begin at
-    0. A joint that a message leaves out has a missing sample there.
+    Times are those of the messages' headers, or of the recording if no header has one, and begin at
+    0. Messages are sorted by time; those of one time, as of several publishers, are one sample. A
+    joint that they leave out has a missing sample there.
 
     Args:
         path: path of the bag.
@@ -35,12 +39,14 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
 
     Raises:
         InputError: the package rosbags is not installed, the bag is damaged, has fewer than two
-            joint states of the topic, or several topics of which none is chosen.
+            joint states of the topic, several topics of which none is chosen, or times that go back
+            by more than :data:`LATE`.
     """
     anyreader = imported("rosbags.highlevel.anyreader", path)
     typesys = imported("rosbags.typesys", path)
     types = typesys.get_typestore(typesys.Stores.LATEST)
     stamps: list[int] = []
+    logs: list[int] = []
     messages: list[Any] = []
     try:
         with anyreader.AnyReader([path], default_typestore=types) as bag:
@@ -52,20 +58,27 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
             for link, logged, raw in bag.messages(connections=links):
                 message = bag.deserialize(raw, link.msgtype)
                 stamp = message.header.stamp
-                stamps.append(stamp.sec * 1_000_000_000 + stamp.nanosec or logged)
+                stamps.append(stamp.sec * 1_000_000_000 + stamp.nanosec)
+                logs.append(logged)
                 messages.append(message)
     except InputError:
         raise
     except Exception as error:  # the storages' libraries raise their own kinds
         raise InputError(path, f"cannot be read ({error})", "give a bag that is whole") from None
-    if len(stamps) < 2:
-        raise InputError(path, f"has {len(stamps)} messages of {topic}", "record more")
-    time = 1e-9 * (np.array(stamps) - stamps[0])
+    given = np.array(stamps if any(stamps) else logs, np.int64)
+    late = np.maximum.accumulate(given) - given
+    if (late > LATE).any():
+        what = f"has times of {topic} that go back by {1e-9 * late.max():g} s"
+        raise InputError(path, what, "give a bag for each run of the clock")
+    times, rows = np.unique(given, return_inverse=True)
+    if len(times) < 2:
+        raise InputError(path, f"has {len(times)} times of {topic}", "record more")
+    time = 1e-9 * (times - times[0])
     names = list(dict.fromkeys(name for message in messages for name in message.name))
     columns = []
     for field, kind in FIELDS.items():
         values = np.full((len(time), len(names)), np.nan)
-        for row, message in enumerate(messages):
+        for row, message in zip(rows, messages, strict=True):
             samples = getattr(message, field)
             if len(samples):
                 values[row, [names.index(name) for name in message.name]] = samples
