@@ -167,8 +167,11 @@ def test_parts_are_held_out():
     assert (len(fitted), len(test_part)) == (7, 3)
     assert {log.name for log in (*fitted, *test_part)} == {str(k) for k in range(10)}
     assert [r.name for r in split(recordings, 0.3, 1)[1]] == [log.name for log in test_part]
-    (long,) = [recording(0.01 * np.arange(500), position={"rail": np.arange(500.0)})]
+    clock = 1.7e9 + 0.01 * np.arange(500)
+    long = recording(clock, position={"rail": np.arange(500.0)})
     fitted, test_part = split([long], 0.3)
+    names = {log.name for log in (*fitted, *test_part)}
+    assert len(names) == len(fitted) + len(test_part) and "recording from 0 s" in names
     samples = [log['position["rail"]'].values[:, 0] for log in (*fitted, *test_part)]
     np.testing.assert_array_equal(np.sort(np.concatenate(samples)), np.arange(500))
     assert sum(len(log.time) for log in test_part) == 150

@@ -246,7 +246,8 @@ def split(
     begin = 0
     for block in range(1, blocks + 1):
         if block == blocks or excluded[block] != excluded[begin]:
-            name = f"{recording.name} from {recording.time[edges[begin]]:g} s"
+            since = recording.time[edges[begin]] - recording.time[0]
+            name = f"{recording.name} from {since:g} s"
             parts[int(excluded[begin])].append(recording.part(edges[begin], edges[block], name))
             begin = block
     return parts
