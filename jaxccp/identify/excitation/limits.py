@@ -24,7 +24,7 @@ MAX_DISTANCE = 1e3
 @dataclass(frozen=True)
 class Limits:
     """Limits by joint; names may contain the wildcards ``*`` and ``?``, and those without any take
-    precedence. A single number limits both directions.
+    precedence. A single number limits both directions, as does a limit with one infinite end.
 
     By default positions have the limits of the model's joints, ±π where a hinge has none, and
     torques those of its actuators; rates and accelerations are not limited.
@@ -92,8 +92,8 @@ def joint_limits(
 
     Raises:
         ValueError: a limit is for a joint that does not exist, the lowest value is not below the
-            highest, or a joint has no limit of rate, acceleration or torque, or a slide none of
-            position.
+            highest, a limit has one end only and leaves out 0, or a joint has no limit of rate,
+            acceleration or torque, or a slide none of position.
     """
     out = np.full((4, 2, len(joints)), np.inf) * np.array([-1.0, 1.0])[:, None]
     model_limits = limits_of(mechanism)
@@ -122,6 +122,12 @@ def joint_limits(
             out[0, :, number] = np.where(
                 np.isfinite(out[0, :, number]), out[0, :, number], [-np.pi, np.pi]
             )
+        for kind, (low, high) in zip(QUANTITIES, out[:, :, number], strict=True):
+            if np.isfinite(low) != np.isfinite(high) and not low < 0 < high:
+                raise ValueError(
+                    f"{kind} of {name}: {low:g} … {high:g} leaves out 0 and has one end only: give "
+                    "the other end, too"
+                )
         if not np.isfinite(out[1:, :, number]).all(axis=1).any():
             raise ValueError(
                 f"joint {name!r} has no limit of rate, acceleration or torque, so that no motion "
