@@ -80,6 +80,21 @@ def test_torques_tell_what_they_were_made_with(motion) -> None:
     assert np.all(error < 0.1 * np.abs(truth) + 0.01)
 
 
+def test_samples_do_not_depend_on_where_the_clock_begins(motion) -> None:
+    """Accelerations are those of a clock that begins at 0 where it counts from 1970, in steps of
+    0.2 µs."""
+    samples = []
+    for epoch in (0.0, 1.7e9):
+        position, torque = by_joint(motion["q"]), by_joint(motion["torque"])
+        log = recording(motion["time"] + epoch, position=position, torque=torque)
+        settings = InverseDynamics(trim=0.101, every=0.02)
+        problem = Problem(jaxccp.load(XML), [log], ["axes[*].damping"], settings)
+        samples.append(problem.plans[0].batch.segments)
+    plain, late = samples
+    np.testing.assert_allclose(late.position, plain.position, atol=1e-3)
+    np.testing.assert_allclose(late.time - 1.7e9, plain.time, atol=1e-6)
+
+
 def damped_swing(error: np.ndarray, noise: dict[str, float] | None, every: float | None):
     """Return the fit of a damping of 0.4 N m s to 40 s of torques with errors, and the times and
     rates of the compared samples.

@@ -101,13 +101,14 @@ class Sampling:
         Raises:
             ValueError: the recording is too short.
         """
-        settings, time = self.settings, recording.time
-        begin = np.searchsorted(time, time[0] + settings.trim)
+        # Slopes of slopes would show the rounding of a clock that counts from 1970.
+        settings, time = self.settings, recording.time - recording.time[0]
+        begin = np.searchsorted(time, settings.trim)
         end = np.searchsorted(time, time[-1] - settings.trim)
         selected = np.arange(begin, end, self.stride(recording))
         if len(selected) < 2 or len(time) < 30:
             raise ValueError(
-                f"recording {recording.name!r} of {time[-1] - time[0]:.3g} s and {len(time)} "
+                f"recording {recording.name!r} of {time[-1]:.3g} s and {len(time)} "
                 f"samples is too short for a filter of {settings.cutoff:g} Hz and "
                 f"{settings.trim:g} s left out at both ends"
             )
@@ -146,7 +147,8 @@ class Sampling:
         for column, stopped in enumerate(self._at_limits(motion_parts[:, :, 0]).T):
             good[:, column] &= distance(at, even[stopped]) > near
         smooth = resampled(even, direction)
-        parts = (position, smooth, torque, control, activation, good.astype(float), at)
+        weight, clock = good.astype(float), recording.time[selected]
+        parts = (position, smooth, torque, control, activation, weight, clock)
         return MotionSamples(*(jnp.asarray(part[:, None]) for part in parts))
 
     @property
