@@ -257,11 +257,17 @@ def test_residual_is_the_relative_error_in_the_norm_of_kinetic_energy(problem):
     np.testing.assert_allclose(np.linalg.norm(residual) * 0.01, error, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (0.2, 1.0), (0.0, 1.1), (-0.1, 0.9)])
-def test_rates_before_and_after_have_one_calibration(offset, scale):
+@pytest.mark.parametrize(
+    ("e", "offset", "scale"),
+    [(0.5, 0.0, 1.0), (0.5, 0.2, 1.0), (0.5, 0.0, 1.1), (0.5, -0.1, 0.9), (0.0, 0.0, 1.0)],
+)
+def test_rates_before_and_after_have_one_calibration(e, offset, scale):
     """A vertical fall of the ellipse in a symmetric pose separates at e times the approach, of
-    which a calibrated sensor records scale · rate + offset."""
-    e, approach = 0.5, -1.0
+    which a calibrated sensor records scale · rate + offset.
+
+    Errors are relative to the rate after, or to that before where the impact stops the body.
+    """
+    approach = -1.0
     still = {name: np.zeros(2) for name in AXES}
     fall = scale * np.array([approach, -e * approach]) + offset
     position, rate = {**still, "y": np.full(2, SEMI_AXES[1])}, {**still, "y": fall}
@@ -278,6 +284,10 @@ def test_rates_before_and_after_have_one_calibration(offset, scale):
     pair = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.array([0])))
     residual, _ = plan.residual(subject, pair, jnp.zeros(0))
     np.testing.assert_allclose(residual, 0.0, atol=1e-9)
+    bouncier = problem.subject(problem.column("initial") + np.array([0.1, 0.0, 0.0]))
+    residual, _ = plan.residual(bouncier, pair, jnp.zeros(0))
+    relative = 0.1 * scale / abs(fall[1] or fall[0])
+    assert np.linalg.norm(residual) * 0.01 == pytest.approx(relative)
     _, measured, predicted, _ = plan.curves(subject, pair, jnp.zeros(0))
     np.testing.assert_allclose(predicted, measured, atol=1e-9)
     np.testing.assert_allclose(measured[0, 1], fall[1])

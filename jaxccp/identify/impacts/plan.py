@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OUT_OF_PLANE = 1e-3
 """Velocity of the contact out of the plane of motion, relative to that in it, that counts as
 rounding."""
+STOPPED = 0.01
+"""Norm of the rates after an impact, relative to that before, up to which it stops the bodies."""
 
 
 @jax.tree_util.register_dataclass
@@ -38,7 +40,7 @@ class ImpactPairs:
     """Recorded rate of each axis after [m/s, rad/s]."""
     norm: Float[Array, "k k"]
     """Matrix from errors of rates to the components of their kinetic-energy norm, divided by the
-    norm of the rates after."""
+    norm of the rates after, or of those before where the impact stops the bodies."""
 
 
 class ImpactPlan:
@@ -190,7 +192,8 @@ class ImpactPlan:
         _, mass, rows, (_, _, gap) = self._contact(self.subject, pair)
         recorded = mass[self._rates][:, self._rates]
         root = jnp.linalg.cholesky(recorded).T
-        size = jnp.linalg.norm(root @ pair.after)
+        size, before = (jnp.linalg.norm(root @ rates) for rates in (pair.after, pair.before))
+        size = jnp.where(size > STOPPED * before, size, before)
         leaving = jnp.max(jnp.abs(rows[2])) / jnp.max(jnp.abs(rows[:2]))
         return root / size, gap, leaving
 
