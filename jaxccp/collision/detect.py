@@ -60,7 +60,7 @@ class Contacts:
     """Number of live contacts before the capacity was applied; more than c means overflow."""
     candidates: Int[Array, "g 2"]
     """Capacities that each broad phase that searches needed, for pairs to test and for pairs to
-    pass on; 0 if its capacity holds all pairs."""
+    pass on; 0 and all pairs if its capacity holds them all."""
     position_rate: Float[Array, "c 3"]
     """Velocity of ``position`` at the present velocities of the bodies [m/s]; zero in a model
     without rebounds."""

@@ -28,7 +28,7 @@ class StepReport:
     :class:`jaxccp.Relaxed` derivative if that is more, including those beyond the capacity."""
     candidates: Int[Array, "g 2"]
     """Number of pairs of shapes that each broad phase of ``Topology.searched`` needed room for, to
-    test and to return; 0 if it has room for all pairs."""
+    test and to return; 0 and all pairs if it has room for them all."""
     overflow: Bool[Array, ""]
     """Whether a capacity was too small: the shallowest contacts were dropped, or some pairs of near
     shapes were not tested for contact."""
@@ -217,7 +217,7 @@ def raise_for_overflow(model: Model, reports: StepReport) -> None:
 
 
 def _room(model: Model) -> Int[np.ndarray, "g 2"]:
-    """Return the capacities of each broad phase for pairs, to test and to return; 0 if it has room
-    for all pairs."""
-    rooms = [group.room or (0, 0) for group in model.topology.searched]
+    """Return the capacities of each broad phase for pairs, to test and to return; 0 and all
+    pairs if it has room for them all."""
+    rooms = [group.room or (0, len(group.first)) for group in model.topology.searched]
     return np.array(rooms, np.int32).reshape(-1, 2)

@@ -23,8 +23,8 @@ class Candidates(NamedTuple):
     """Mask of the candidates that are pairs, not padding; None if there is no padding."""
     needed: Int[Array, "2"] | None
     """Capacities that the broad phase needed, for pairs to test and for pairs to pass on; with
-    less, some pairs were left out. Zero if the capacity holds all pairs, None for a method without
-    a search."""
+    less, some pairs were left out. If the capacity holds all pairs there is no search, and they all
+    count as needed. None for a method without a search."""
 
 
 def boxes(

@@ -36,7 +36,8 @@ def cells(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
         group: the pairs, and the capacities for them.
     """
     if group.room is None or group.room[1] >= len(group.first):
-        return all_pairs(model, placed, group)._replace(needed=jnp.zeros(2, jnp.int32))
+        needed = jnp.array([0, len(group.first)], jnp.int32)
+        return all_pairs(model, placed, group)._replace(needed=needed)
     tested, kept = group.room
     members = np.unique(np.concatenate([group.first, group.second]))
     centre, half = lax.stop_gradient(boxes(model, placed, members))

@@ -23,7 +23,8 @@ def overlaps(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
         group: the pairs, and the capacities for them.
     """
     if group.room is None or group.room[1] >= len(group.first):
-        return all_pairs(model, placed, group)._replace(needed=jnp.zeros(2, jnp.int32))
+        needed = jnp.array([0, len(group.first)], jnp.int32)
+        return all_pairs(model, placed, group)._replace(needed=needed)
     members = np.unique(np.concatenate([group.first, group.second]))
     centre, half = lax.stop_gradient(boxes(model, placed, members))
     a, b = (np.searchsorted(members, side) for side in (group.first, group.second))

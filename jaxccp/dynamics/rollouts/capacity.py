@@ -146,9 +146,13 @@ def with_start_capacity(model: Model, state: State) -> Model:
 def _starting_room(model: Model, state: State) -> _Room:
     """Return a quarter more than the capacities that contacts and near shapes need at the start."""
     free = _undecided(model)
-    shapes = [len(np.unique([*g.first, *g.second])) for g in model.topology.searched]
+    pairs: list[int] = []
+    for group in model.topology.searched:
+        tested, kept = (many * len(np.unique([*group.first, *group.second])) for many in NEIGHBOURS)
+        # With room for all of its pairs a broad phase does not count those that are near.
+        pairs += [tested, max(1, min(kept, len(group.first) - 1))]
     smooth_room = [] if model.topology.smooth is None else [1]
-    room = np.array([1, *(many * count for count in shapes for many in NEIGHBOURS), *smooth_room])
+    room = np.array([1, *pairs, *smooth_room])
     minimal = with_capacity(model, 1)
     while True:
         needed = np.where(free, _needs_of_state(_with_room(minimal, room), state), 0)

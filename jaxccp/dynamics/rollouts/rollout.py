@@ -115,7 +115,7 @@ def rollout(
 
 def fit_capacity(
     model: Model,
-    state: State,
+    state: State | Carry,
     stepper: Stepper,
     steps: int,
     forces: Float[Floats, "*batch steps nb 6"] | None = None,
@@ -129,8 +129,8 @@ def fit_capacity(
 
     Args:
         model: the model; capacities that it sets are kept.
-        state: the initial state; it may have leading axes, which forces and controls then have,
-            too.
+        state: the initial state, or a carry. It, forces and controls may have leading axes; what
+            has none is the same for all copies.
         stepper: the stepper (:mod:`jaxccp.dynamics.steppers`).
         steps: number of steps of the trial run.
         forces: as in :func:`rollout`.
@@ -142,20 +142,27 @@ def fit_capacity(
     """
     check_model_and_stepper(model, stepper)
     state = checked_start(model, state, batched=True)
-    dtype = state.position.dtype
-    inputs = checked_inputs(model, forces, controls, dtype, steps, batched=True)
+    first = state if isinstance(state, State) else state.state
+    inputs = checked_inputs(model, forces, controls, first.position.dtype, steps, batched=True)
+    forces, controls = inputs
+    ranks = [
+        first.time.ndim,
+        0 if forces is None else forces.ndim - 3,
+        0 if controls is None else controls.ndim - 2,
+    ]
 
     def run(fitted: Model) -> tuple[Array, Array]:
-        def needed_by(state: State, inputs: Inputs) -> tuple[Array, Array, Array | None]:
+        def needed_by(state: State | Carry, inputs: Inputs) -> tuple[Array, Array, Array | None]:
             report = _scan(fitted, state, stepper, inputs, 1, steps, Checkpoints())[1].report
             return report.contacts, report.candidates, report.smooth_contacts
 
-        for _ in range(state.time.ndim):
-            needed_by = jax.vmap(needed_by)
+        for axis in range(max(ranks)):  # the last axis first
+            of_state, *of_inputs = (0 if rank > axis else None for rank in ranks)
+            needed_by = jax.vmap(needed_by, (of_state, tuple(of_inputs)))
         needed = capacity_needed(*needed_by(state, inputs))
         return needed, needed
 
-    return trim_capacity(model, np.asarray(run_with_capacity(model, state, run)[0]))
+    return trim_capacity(model, np.asarray(run_with_capacity(model, first, run)[0]))
 
 
 @partial(jax.jit, static_argnames=("stepper", "records", "every", "plan"))

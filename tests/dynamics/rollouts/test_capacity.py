@@ -18,7 +18,7 @@ from jaxccp.dynamics import (
     rollout_batch,
     with_capacity,
 )
-from jaxccp.dynamics.rollouts.capacity import MIN_CAPACITY
+from jaxccp.dynamics.rollouts.capacity import MIN_CAPACITY, with_start_capacity
 from jaxccp.model import Box, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 
@@ -65,7 +65,30 @@ def test_a_batch_is_fitted_to_the_one_with_most_contacts() -> None:
     model, state = pile(0.0)
     lifted = replace(state, position=state.position.at[1:, 2].add(1.0))
     states = jax.tree.map(lambda *s: jnp.stack(s), lifted, state)
-    assert fit_capacity(model, states, STEPPER, 5).topology.max_contacts == 16
+    none = jnp.zeros((5, 5, 6))
+    assert fit_capacity(model, states, STEPPER, 5, none).topology.max_contacts == 16
+
+
+def test_a_carry_is_fitted_to_the_forces_with_which_most_touch() -> None:
+    """Two runs go on from a carry that they share: the boxes fall, or are pressed onto another."""
+    model, state = pile(0.05)
+    carry = STEPPER.init(model, state)
+    forces = jnp.zeros((2, 15, 5, 6)).at[1, :, 1:4, 2].set(-200.0)
+    assert fit_capacity(model, carry, STEPPER, 15, forces).topology.max_contacts == 16
+    assert fit_capacity(model, carry, STEPPER, 15, forces[0]).topology.max_contacts == 8
+
+
+def test_room_for_pairs_where_all_are_near() -> None:
+    """Five balls that overlap have ten near pairs, all that there are; far apart they have none."""
+    builder = ModelBuilder(gravity=(0, 0, 0), broad_phase="overlaps")
+    for i in range(5):
+        builder.add_solid(Sphere(0.1), 1.0, position=(0.01 * i, 0.0, 0.0))
+    model, state = builder.build()
+    (group,) = fit_capacity(model, state, STEPPER, 1).topology.searched
+    assert group.room is not None and group.room[1] >= 10
+    apart = replace(state, position=100.0 * state.position)
+    (group,) = with_start_capacity(model, apart).topology.searched
+    assert group.room == (8, 8)
 
 
 def test_a_given_capacity_is_kept() -> None:
