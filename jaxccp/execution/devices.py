@@ -203,7 +203,8 @@ def _in_chunks(
 
     size = len(jax.tree.leaves(batch)[0])
     if size == 1:  # a product with a batch of one matrix takes six times as long as with the matrix
-        return reshaped(function(reshaped(batch, 1), shared), 0, 1)
+        result = function(reshaped(batch, 1), shared)
+        return reshaped(jax.tree.map(jnp.asarray, result), 0, 1)  # may have Python numbers
     batched = jax.vmap(lambda copy: function(copy, shared))
     if chunks == 1:
         return batched(batch)

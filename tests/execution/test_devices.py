@@ -56,6 +56,16 @@ def test_chunked_vmap_is_vmap(size: int) -> None:
         np.testing.assert_allclose(chunked, plain, rtol=1e-13)
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_results_may_be_python_numbers(size: int) -> None:
+    def function(x: jax.Array) -> dict[str, Any]:
+        return {"next": x + 1, "sure": True, "many": 2, "part": 0.5, "table": np.ones(2)}
+
+    actual, expected = (mapped(function)(jnp.arange(size)) for mapped in (chunked_vmap, jax.vmap))
+    jax.tree.map(np.testing.assert_array_equal, actual, expected)
+    assert jax.tree.map(jnp.result_type, actual) == jax.tree.map(jnp.result_type, expected)
+
+
 @pytest.mark.parametrize(
     ("axes", "arguments", "message"),
     [
