@@ -120,8 +120,10 @@ def smoothed_gradient(
     gradient, variance = jnp.zeros_like(flat), jnp.zeros_like(flat)
     for part, weight in ((first, share), (zeroth, 1.0 - share)):
         if part is not None:
-            gradient = gradient + weight * jnp.mean(part, axis=0)
-            variance = variance + weight**2 * jnp.var(part, axis=0, ddof=1) / samples
+            mean, spread = jnp.mean(part, axis=0), jnp.var(part, axis=0, ddof=1) / samples
+            # Samples of weight 0 may have overflowed.
+            gradient = gradient + jnp.where(weight > 0, weight * mean, 0.0)
+            variance = variance + jnp.where(weight > 0, weight**2 * spread, 0.0)
     value = jnp.mean(jnp.concatenate(values))
     return SmoothedGradient(value, unravel(gradient), unravel(variance), share)
 
@@ -134,9 +136,9 @@ def _share(
 ) -> Float[Array, ""]:
     """Return the weight α of the first-order estimate (Lemma 4.4).
 
-    It is σ₀² / (σ₁² + σ₀²), at most (γ − ε) / B, and 0 if ε > γ. σ₁² and σ₀² are the variances of
-    the first-order and zeroth-order samples, B is the distance of their means, γ the accuracy, and
-    ε the uncertainty of the zeroth-order mean.
+    It is σ₀² / (σ₁² + σ₀²), at most (γ − ε) / B, and 0 if ε > γ or σ₁² is not finite. σ₁² and σ₀²
+    are the variances of the first-order and zeroth-order samples, B is the distance of their means,
+    γ the accuracy, and ε the uncertainty of the zeroth-order mean.
 
     Args:
         first: samples of the first-order estimate.
@@ -150,7 +152,8 @@ def _share(
     mean_distance = safe.norm(jnp.mean(first, axis=0) - jnp.mean(zeroth, axis=0))
     room = accuracy - _uncertainty(zeroth, scatter[1], confidence)
     most = jnp.where(mean_distance > 0, safe.divide(room, mean_distance), jnp.inf)
-    return jnp.where(room >= 0, jnp.minimum(share, most), 0.0)
+    usable = (room >= 0) & jnp.isfinite(scatter[0])
+    return jnp.where(usable, jnp.minimum(share, most), 0.0)
 
 
 def _uncertainty(

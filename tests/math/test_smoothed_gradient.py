@@ -98,6 +98,21 @@ def test_mixed_guards_against_the_bias_of_jumps() -> None:
     np.testing.assert_allclose(estimate.gradient[1], (1.0 - middle) * zeroth)
 
 
+def test_mixed_leaves_out_derivatives_that_are_no_numbers() -> None:
+    """√max(x, 0) has values everywhere, but derivatives in reverse mode for x > 0 alone."""
+
+    def root(x: jax.Array) -> jax.Array:
+        return jnp.sqrt(jnp.maximum(x, 0.0))
+
+    x, key = jnp.asarray(X), jax.random.key(0)
+    expected = smoothed_gradient(root, x, key, SIGMA, 100, "zeroth")
+    for accuracy in (10.0, inf):
+        mixed = smoothed_gradient(root, x, key, SIGMA, 100, "mixed", accuracy=accuracy)
+        assert mixed.share == 0.0
+        for name in ("gradient", "variance"):
+            np.testing.assert_array_equal(getattr(mixed, name), getattr(expected, name))
+
+
 def test_pytrees_and_single_precision() -> None:
     x = {"a": jnp.ones(2, jnp.float32), "b": jnp.zeros((), jnp.float32)}
 
