@@ -49,6 +49,10 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         if self.projections < 1:
             raise ValueError(f"projections must be at least 1, not {self.projections!r}")
 
+    def stepping_model(self, model: Model) -> Model:
+        # If the velocities undid penetration, bodies would separate with them.
+        return super().stepping_model(model).with_recovery_speed(0.0)
+
     def advance(
         self,
         model: Model,
@@ -58,16 +62,14 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         *,
         h: StepLength | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        model = self.stepping_model(model)
-        # If the velocities undid penetration, bodies would separate with them.
-        step = assemble_step(self, model.with_recovery_speed(0.0), carry, force, control, h)
+        step = assemble_step(self, model, carry, force, control, h)
         solution, outcome = solve_step(self, step)
         outcome = step.system.close_joints(step.model, step.state, outcome, CORRECTIONS)
         after = integrate_step(step, outcome)
         report = report_step(self, step, solution, outcome, after)
         gradient, length = plain(self.gradient), step.system.h
         after, statistics = project(
-            model, after, self.projections, self.solver, self.stop, gradient, length
+            step.model, after, self.projections, self.solver, self.stop, gradient, length
         )
         carry_after = pack_carry(step, outcome, after)
         return mask_invalid(self, carry_after, with_solve(report, statistics))

@@ -14,6 +14,7 @@ from jaxccp.dynamics import (
     EulerImplicitLinearized,
     EulerImplicitProjected,
     close_loops,
+    describe_step,
     equilibrium,
     rollout,
 )
@@ -187,7 +188,8 @@ def test_overlap_undone_leaves_no_velocity_behind(start: type[EulerImplicitLinea
     builder.add_joint(hinge, 0, bob, (0, 2, 1))
     model, state = builder.build()
     state = jax.jit(forward_kinematics)(model, state, jnp.asarray([LIMIT + excess]))
-    after, path = rollout(model, state, start(h, stop=Stop(1e-12)), 5)
+    stepper = start(h, stop=Stop(1e-12))
+    after, path = rollout(model, state, stepper, 5)
     angle = jax.jit(joint_motion)(model, after).coordinate[0]
     assert after.position[ball, 2] >= 0.05 - 1e-9 and angle <= LIMIT + 1e-6
     twist = np.concatenate([path.state.velocity, path.state.angular_velocity], axis=-1)
@@ -196,6 +198,10 @@ def test_overlap_undone_leaves_no_velocity_behind(start: type[EulerImplicitLinea
         # What turning the pendulum along a chord misses of the arc moves it yet.
         assert np.abs(twist[:, bob]).max() < excess**2 / h
         assert not np.any(path.report.recovery)
+        blocks = jax.jit(describe_step, static_argnums=0)(
+            stepper, model, stepper.init(model, state)
+        )
+        assert np.all(blocks.bias >= 0), "the blocks of the step that is taken"
     else:
         assert after.velocity[ball, 2] == pytest.approx(depth / h)
         assert np.abs(after.angular_velocity[bob, 1]) == pytest.approx(excess / h, rel=1e-3)
