@@ -11,7 +11,10 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.inputs import checked_inputs
+from jaxccp.dynamics.step_report import raise_for_overflow
+from jaxccp.dynamics.stepper import check_model_and_stepper
 from jaxccp.dynamics.steppers import SolvedStepper
+from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.math.array_input import Floats
 from jaxccp.model import Model, State
 from jaxccp.model.inputs.state_input import checked_state
@@ -65,9 +68,22 @@ def check_gradients(
         precision: 64, or 32 for derivatives in single precision.
 
     Raises:
-        ValueError: an array has another shape, an input is unknown or not in the model, or the
-            model's state has no tangent coordinates (:func:`jaxccp.retract`).
+        TypeError: the model is no :class:`jaxccp.Model`, or the stepper has no solver and tolerance
+            to set.
+        ValueError: an array has another shape, an input is unknown or not in the model, the
+            precision is another, or the model's state has no tangent coordinates
+            (:func:`jaxccp.retract`).
+        OverflowError: contacts were left out of the motion for want of capacity.
     """
+    check_model_and_stepper(model, stepper)
+    if not isinstance(stepper, ConeSettings):
+        raise TypeError(
+            "check_gradients solves the motion with other solvers and tolerances, and takes the "
+            f"steppers of jaxccp.dynamics.STEPPERS, not a {type(stepper).__name__}: derive it from "
+            "jaxccp.dynamics.steppers.settings.ConeSettings"
+        )
+    if precision not in TOLERANCE:
+        raise ValueError(f"precision must be one of {list(TOLERANCE)} bits, not {precision!r}")
     solver = ROLLING_SOLVER if model.topology.rolls else SOLVER
     tight = replace(stepper, stop=TIGHT, solver=stepper.solver or solver)
     with jax.enable_x64(True):
@@ -78,6 +94,7 @@ def check_gradients(
         if controls is None:
             controls = jnp.zeros((steps, len(model.topology.linkage.actuators)))
         _, origin, path = run(tight, setup, controls)
+        raise_for_overflow(model, path.report)
         args = (setup, origin, controls, jnp.asarray(checked.unit))
         base, values = _swept(tight, checked.parts, *args)
         differences = from_values(np.asarray(base), np.asarray(values))

@@ -148,6 +148,29 @@ def test_numbers_of_what_is_not_there_are_no_inputs() -> None:
         inputs_of(setup, ("damping_power",))
 
 
+def test_a_motion_without_all_of_its_contacts_is_refused() -> None:
+    """Of two balls on the plane only one has room for its contact."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    for x in (0.0, 1.0):
+        builder.add_solid(Sphere(0.1), 2.0, position=(x, 0, 0.1))
+    with pytest.raises(OverflowError, match="2 contacts at once"):
+        check_gradients(*builder.build(max_contacts=1), STEPPER, steps=1, inputs=("gravity",))
+
+
+class Foreign:
+    """A stepper without settings."""
+
+    init, advance = STEPPER.init, STEPPER.advance
+
+
+def test_what_cannot_be_checked_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match=r"takes the steppers of .*, not a Foreign"):
+        check_gradients(*ball(), Foreign())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"one of \[64, 32\] bits, not 16"):
+        check_gradients(*ball(), STEPPER, precision=16)
+
+
 def test_unknown_inputs_are_refused() -> None:
     with pytest.raises(ValueError, match="did you mean 'friction'"):
         check_gradients(*ball(), STEPPER, inputs=("frction",))

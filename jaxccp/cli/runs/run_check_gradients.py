@@ -73,7 +73,7 @@ def check_gradients_command(
             report = check(
                 model, state, method, steps, controls, inputs=inputs, precision=precision
             )
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             refuse(f"{scene}: {error}")
     settings = {"scene": scene, "stepper": stepper, "law": law, "dt": dt}
     if as_json:
