@@ -3,16 +3,16 @@ memory."""
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import jax
-import numpy as np
+from jax.core import jaxprs_in_params
+from jax.extend.core import Jaxpr
 
 from jaxccp.ccp.derivative import IMPULSES
-from jaxccp.collision.contact_cache import contact_capacity
 from jaxccp.dynamics.inertia import TURNS
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.model.model import Model
-from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 
 keep_impulses = partial(
@@ -61,8 +61,8 @@ def checkpoints(
     if memory is None:
         return Checkpoints()
     carry = jax.eval_shape(stepper.init, model, state)
-    kept = sum(int(np.prod(leaf.shape)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
-    impulses = (_rows(model) + 3 * len(model.topology.bodies)) * carry.state.position.dtype.itemsize
+    kept = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
+    impulses = _named_bytes(jax.make_jaxpr(stepper.advance)(model, carry).jaxpr)
     steps = records * every
     if steps * (kept + impulses) <= memory:
         return Checkpoints()
@@ -86,8 +86,13 @@ def _divisors(number: int) -> list[int]:
     return [n for n in range(1, number + 1) if number % n == 0]
 
 
-def _rows(model: Model) -> int:
-    """Return the largest possible number of rows in the problem of a step."""
-    topology = model.topology
-    scalars = row_order(topology.linkage).count
-    return scalars + (6 if topology.rolls else 3) * contact_capacity(model)
+def _named_bytes(program: Jaxpr) -> int:
+    """Return the bytes of what :data:`keep_impulses` stores of a program."""
+    count = 0
+    for equation in program.eqns:
+        if equation.params.get("name") in (IMPULSES, TURNS):
+            shapes: list[Any] = [variable.aval for variable in equation.outvars]
+            count += sum(array.size * array.dtype.itemsize for array in shapes)
+        inner = sum(map(_named_bytes, jaxprs_in_params(equation.params)))
+        count += inner * equation.params.get("length", 1)  # of a loop
+    return count

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Status, Stop
-from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized, energy, rollout
+from jaxccp.dynamics import (
+    STEPPERS,
+    EulerImplicitLinearized,
+    EulerImplicitProjected,
+    energy,
+    rollout,
+)
+from jaxccp.dynamics.stepper import Stepper
 from jaxccp.model import Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 
@@ -83,8 +90,22 @@ def test_checkpoints_change_neither_values_nor_gradients() -> None:
         close(expected[0], split[0], 1e-10)
         # Another program rounds otherwise, which the solver's tolerance of 1e-10 m/s lets through.
         close(split[1], plain()[0], 1e-9)
-    with pytest.raises(ValueError, match="keeps at least 9760 bytes, but memory is 5000"):
+    with pytest.raises(ValueError, match="keeps at least 9664 bytes, but memory is 5000"):
         gradient(state.velocity, 5_000)
+
+
+def test_memory_counts_every_solve_of_a_step() -> None:
+    """A projection, of which there may be several in a step, has its own impulses: three of each of
+    the scene's six contacts."""
+
+    def least(stepper: Stepper) -> int:
+        with pytest.raises(ValueError, match="keeps at least") as refused:
+            rollout(*scene(), stepper, 1, memory=1)
+        return int(str(refused.value).split("at least ")[1].split()[0])
+
+    for projections in (1, 2):
+        projected = EulerImplicitProjected(2e-3, "ncp", projections=projections)
+        assert least(projected) - least(STEPPER) == projections * 18 * 8
 
 
 def test_memory_is_what_was_allowed() -> None:
