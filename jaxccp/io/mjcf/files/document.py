@@ -1,5 +1,6 @@
 """The XML of a model file, to be changed and written; elements are found by MuJoCo's numbers."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -175,7 +176,8 @@ def commented(root: Element, remarks: Sequence[str]) -> str:
     """Return the text of a document with a comment on top; ``root`` is not changed."""
     top = parsed(ElementTree.tostring(root))
     if remarks:
-        lines = "\n".join(f"    {line}" for line in remarks).replace("--", "- -")
+        # Two dashes would end the comment.
+        lines = re.sub("-(?=-)", "- ", "\n".join(f"    {line}" for line in remarks))
         top.insert(0, ElementTree.Comment(f"\n{lines}\n  "))
     ElementTree.indent(top)
     return ElementTree.tostring(top, encoding="unicode") + "\n"

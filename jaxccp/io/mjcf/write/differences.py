@@ -44,6 +44,9 @@ def _arrays(path: str, part: Any) -> list[tuple[str, Any]]:
     if isinstance(part, jax.Array | np.ndarray):
         return [(path, part)] if np.issubdtype(part.dtype, np.floating) else []
     arrays: list[tuple[str, Any]] = []
+    if isinstance(part, tuple):
+        for place, inner in enumerate(part):
+            arrays += _arrays(f"{path}[{place}]", inner)
     if is_dataclass(part):
         for column in fields(part):
             if not column.metadata.get("static"):

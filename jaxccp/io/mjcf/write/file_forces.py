@@ -19,6 +19,7 @@ TENDON = {
     "damping_polynomial": "tendon_dampingpoly",
     "armature": "tendon_armature",
     "friction": "tendon_frictionloss",
+    "rest": "tendon_lengthspring",
 }
 """Columns of tendons with forces, and MuJoCo's columns for them."""
 
@@ -37,7 +38,8 @@ def equal(a: Any, b: Any, dtype: Any) -> Bool[np.ndarray, "..."]:
     """
     first, second = np.asarray(a, float), np.asarray(b, float)
     with np.errstate(invalid="ignore"):
-        bound = 64 * float(np.finfo(dtype).eps) * np.maximum(1e-3, np.abs(first))
+        size = np.minimum(np.abs(first), np.abs(second))
+        bound = 64 * float(np.finfo(dtype).eps) * np.maximum(1e-3, size)
         return (np.abs(first - second) <= bound) | (first == second)
 
 
@@ -62,6 +64,19 @@ class Comparison:
         columns = [getattr(getattr(model, table), name) for model in (self.before, self.after)]
         old, new = (np.asarray(column, float)[rows] for column in columns)
         return None if equal(old, new, columns[0].dtype).all() else new
+
+    def limits(self, row: int, margin: float) -> Float[np.ndarray, "2"] | None:
+        """Return the range of an axis or a tendon as MuJoCo has it; None if the limits of the
+        changed model equal those of the loaded model.
+
+        Args:
+            row: index of the row of the axes.
+            margin: distance of the limits from the ends of the range.
+        """
+        if all(self.number("axes", end, row) is None for end in ("lower", "upper")):
+            return None
+        axes = self.after.axes
+        return np.array([float(axes.lower[row]) - margin, float(axes.upper[row]) + margin])
 
 
 def write_forces(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
@@ -89,16 +104,13 @@ def write_forces(out: Numbers, source: Source, elements: Elements, models: Compa
         value = models.number("axes", "damping_polynomial", axes)
         if value is not None and "dof_dampingpoly" in out:
             out["dof_dampingpoly"][dof : dof + width] = value.mean(axis=0)
-        margin = float(m.jnt_margin[joint])
         start = float(m.qpos0[at]) if width == 1 else 0.0
-        if width < 6 and (value := models.number("axes", "upper", axes[0])) is not None:
-            out["jnt_range"][joint, 1] = value + margin + start
+        if width < 6 and (value := models.limits(axes[0], m.jnt_margin[joint])) is not None:
+            out["jnt_range"][joint] = value + start if width == 1 else (0.0, value[1])
         if width > 1:
             continue
         if (value := models.number("axes", "rest", axes[0])) is not None:
             out["qpos_spring"][at] = value + start
-        if (value := models.number("axes", "lower", axes[0])) is not None:
-            out["jnt_range"][joint, 0] = value - margin + start
 
 
 def write_tendons(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
@@ -113,19 +125,12 @@ def write_tendons(out: Numbers, source: Source, elements: Elements, models: Comp
     linkage = models.before.topology.linkage
     for tendon, name in elements.tendons.items():
         row = len(linkage.axes) + linkage.tendon(name)
-        margin = float(source.m.tendon_margin[tendon])
-        columns: list[tuple[str, str, Any, float]] = [
-            (column, field, tendon, 0.0) for field, column in TENDON.items()
-        ]
-        columns += [
-            ("tendon_lengthspring", "rest", tendon, 0.0),
-            ("tendon_range", "lower", (tendon, 0), -margin),
-            ("tendon_range", "upper", (tendon, 1), margin),
-        ]
-        for column, field, place, added in columns:
+        for field, column in TENDON.items():
             value = models.number("axes", field, row)
             if value is not None and column in out:
-                out[column][place] = value + added
+                out[column][tendon] = value
+        if (value := models.limits(row, source.m.tendon_margin[tendon])) is not None:
+            out["tendon_range"][tendon] = value
 
 
 def write_actuators(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
@@ -163,7 +168,7 @@ def write_actuators(out: Numbers, source: Source, elements: Elements, models: Co
                 np.asarray(getattr(model.actuators, name), float)[row]
                 for model in (models.before, models.after)
             )
-            if not np.all(equal(old, value, after.gain.dtype) & (np.isinf(old) == np.isinf(value))):
+            if not equal(old, value, after.gain.dtype).all():
                 out[column][index] = value
     activations = models.before.activations
     for place, row in enumerate(activations.actuators if activations is not None else ()):

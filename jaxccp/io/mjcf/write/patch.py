@@ -44,6 +44,7 @@ class _Writer:
         self.document, self.target, self.m = document, target, document.model
         self.present = numbers_of(self.m)
         self.degrees = _in_degrees(document)
+        self.sprung = any("springdamper" in element.attrib for element in document.root.iter())
         self.changes = 0
 
     def write(self) -> int:
@@ -155,6 +156,10 @@ class _Writer:
                     start = (outer[0] if name == "pos" else ORIGIN, outer[1])
                     value = relative_frame(start, (value, IDENTITY))[0]
                 self._set(element, name, value)
+        columns = (("jnt_stiffness", index, place), ("dof_damping", dof, dof))
+        if self.sprung and any(self._differs(*column) for column in columns):
+            # It would replace the stiffness and the damping, also where a class has it.
+            self._set(element, "springdamper", np.zeros(2))
         self._damping(element, "dof", dof, dof)
         for column, name in (("dof_armature", "armature"), ("dof_frictionloss", "frictionloss")):
             if self._differs(column, dof, dof):
