@@ -76,8 +76,13 @@ def with_load(family: NodalFamily, rows: np.ndarray, force: Float[Array, "*k 3"]
         force: generalised force on each: [N] on positions, [N m] on first derivatives.
 
     Raises:
-        ValueError: the force does not have three components along its last axis.
+        ValueError: there is no such row, or the force does not have three components along its
+            last axis.
     """
+    rows, count = np.asarray(rows), len(family.load)
+    outside = rows[(rows < 0) | (rows >= count)]
+    if len(outside):
+        raise ValueError(f"with_load: there is no row {outside[0]}, but {count}, from 0")
     components = as_floats("with_load: force", force, (..., 3), family.load.dtype)
     return replace(family, load=family.load.at[rows].add(components))
 

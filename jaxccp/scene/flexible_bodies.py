@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.flexible.ancf import FACES, SHAPES, Shape, box, rope
 from jaxccp.flexible.ancf.continuum import continuum_elements
+from jaxccp.flexible.ancf.rope import segment_lengths
 from jaxccp.flexible.layout import node_indices
 from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 from jaxccp.flexible.nodal import NodalFamily
@@ -55,17 +56,7 @@ def cable(
     if table.ndim != 2 or table.shape[1] != 3 or len(table) < 2 or not np.isfinite(table).all():
         raise ValueError(f"{what}: nodes must be two or more finite points of 3 numbers [m]")
     count = len(table)
-    lengths = np.linalg.norm(np.diff(table, axis=0), axis=1)
-    if not (lengths > 0).all():
-        short = int(np.argmin(lengths))
-        raise ValueError(
-            f"{what}: element {short} has no length: nodes {short} and {short + 1} are the same"
-        )
-    direction = np.diff(table, axis=0) / lengths[:, None]
-    backwards = np.flatnonzero(np.sum(direction[1:] * direction[:-1], axis=1) < -0.99)
-    if len(backwards):
-        at = int(backwards[0]) + 1
-        raise ValueError(f"{what}: elements {at - 1} and {at} turn back at node {at}: add nodes")
+    lengths = segment_lengths(what, table)
     clamped, pinned = (
         tuple(node_indices(f"{what}: {name}", nodes_, count).tolist())
         for name, nodes_ in (("clamped", clamped), ("pinned", pinned))

@@ -18,6 +18,7 @@ from jaxccp import (
     rollout,
 )
 from jaxccp.flexible import NodalFamily
+from jaxccp.flexible.ancf import rope
 from jaxccp.flexible.loads import with_load, with_point_load, with_surface_load
 from jaxccp.model.joints.joint import Joint
 
@@ -113,6 +114,15 @@ def test_an_element_that_is_inside_out_is_reported():
 def test_a_cable_that_cannot_be_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         ModelBuilder().add_cable(**{**CABLE, **changes}, name="rope")
+
+
+def test_a_rope_needs_elements_with_a_length_and_a_direction():
+    for nodes, message in (
+        ([(0, 0, 0), (1, 0, 0), (1, 0, 0)], "rope: element 1 has no length"),
+        ([(0, 0, 0), (1, 0, 0), (0, 0, 0)], "rope: elements 0 and 1 turn back at node 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rope(jnp.asarray(nodes, float), 1e-4, 1e-9, 1e6, 1e3)
 
 
 @pytest.mark.parametrize(
@@ -232,3 +242,6 @@ def test_loads_are_vectors_on_points_of_elements():
         with_point_load(beam, 0, (0.3, 0, 2), jnp.ones(3))
     with pytest.raises(ValueError, match=r"with_load: force must have shape \(..., 3\)"):
         with_load(beam, elements, jnp.asarray(1.0))
+    for row in (-1, 99):
+        with pytest.raises(ValueError, match=f"with_load: there is no row {row}, but"):
+            with_load(beam, np.array([0, row]), jnp.ones(3))

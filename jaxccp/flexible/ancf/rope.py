@@ -6,9 +6,35 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.execution import trees
 from jaxccp.flexible.ancf.cable import CableElements
 from jaxccp.flexible.layout import Layout
 from jaxccp.flexible.nodal import NodalFamily
+
+
+def segment_lengths(what: str, nodes: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " m"]:
+    """Return the distances of neighbouring nodes of a cable [m].
+
+    Args:
+        what: beginning of error messages.
+        nodes: positions at time 0 [m].
+
+    Raises:
+        ValueError: two neighbours are at one place, or the cable turns back at a node.
+    """
+    segments = np.diff(nodes, axis=0)
+    lengths = np.linalg.norm(segments, axis=1)
+    if not (lengths > 0).all():
+        short = int(np.argmin(lengths))
+        raise ValueError(
+            f"{what}: element {short} has no length: nodes {short} and {short + 1} are the same"
+        )
+    direction = segments / lengths[:, None]
+    backwards = np.flatnonzero(np.sum(direction[1:] * direction[:-1], axis=1) < -0.99)
+    if len(backwards):
+        at = int(backwards[0]) + 1
+        raise ValueError(f"{what}: elements {at - 1} and {at} turn back at node {at}: add nodes")
+    return lengths
 
 
 def rope(
@@ -36,8 +62,13 @@ def rope(
         retardation: α of Kelvin and Voigt's damping [s].
         clamped: nodes whose position and direction are fixed.
         pinned: nodes whose position is fixed.
+
+    Raises:
+        ValueError: two neighbouring nodes are at one place, or the cable turns back at a node.
     """
     nodes = jnp.asarray(nodes, float)
+    if not trees.is_traced(nodes):
+        segment_lengths("rope", np.asarray(nodes))
     count = len(nodes)
     segments = jnp.diff(nodes, axis=0)
     length = jnp.linalg.norm(segments, axis=1)
