@@ -80,7 +80,7 @@ def rested(loaded: Loaded) -> tuple[dict, StepReport]:
 
         carry, (states, reports) = jax.lax.scan(step, stepper.init(loaded.model, state), None, 400)
         before, report = jax.tree.map(lambda leaf: leaf[-1], (states, reports))
-        body = mean_acceleration(before, carry.state)
+        body = mean_acceleration(before, carry.state, stepper.h)
         return loaded.sensors.values(loaded.model, carry.state, None, body, report), report
 
     return run(loaded.state)

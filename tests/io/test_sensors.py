@@ -141,7 +141,7 @@ def test_what_rests_feels_its_weight() -> None:
     @jax.jit
     def shown(before: State) -> jax.Array:
         after, _ = stepper.step(loaded.model, before)
-        acceleration = mean_acceleration(before, after)
+        acceleration = mean_acceleration(before, after, stepper.h)
         return loaded.sensors.values(loaded.model, after, acceleration=acceleration)["imu"]
 
     np.testing.assert_allclose(shown(loaded.state), [0, 9.81, 0], atol=1e-8)

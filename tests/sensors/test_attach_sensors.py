@@ -79,7 +79,7 @@ def test_forces_at_rest() -> None:
     @jax.jit
     def shown(before: State) -> tuple[dict[str, jax.Array], StepReport]:
         after, report = stepper.step(model, before)
-        acceleration = mean_acceleration(before, after)
+        acceleration = mean_acceleration(before, after, stepper.h)
         return sensors.values(model, after, acceleration=acceleration, report=report), report
 
     actual, report = shown(state)

@@ -128,12 +128,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "retract state": (lambda: jaxccp.retract(MODEL, SHORT, ZERO(5)), WRONG_POSITION),
     "mean_acceleration": (
-        lambda: jaxccp.mean_acceleration(STATE, SHORT_TWIST),
+        lambda: jaxccp.mean_acceleration(STATE, SHORT_TWIST, 1e-3),
         r"after.velocity must have shape \(3, 3\), not \(2, 3\)",
     ),
     "mean_acceleration time": (
-        lambda: jaxccp.mean_acceleration(STATE, STATE),
-        "before and after have the same time",
+        lambda: jaxccp.mean_acceleration(STATE, STATE, 0.0),
+        r"h must be a positive time in seconds, not 0\.0",
     ),
     "accelerations": (lambda: jaxccp.accelerations(MODEL, STATE, [5.0]), ACTUATORS + r"\(1,\)"),
     "accelerations force": (
