@@ -77,7 +77,8 @@ def without_actuators(
     subject: Subject, torques: Sequence[str], motions: Sequence[str] = ()
 ) -> Subject:
     """Return the subject without its actuators on some axes. Those on tendons are gone where they
-    move an axis whose torque was measured, which has their part in it.
+    move an axis whose torque was measured, which has their part in it; so are the limits of that
+    axis's torque.
 
     Args:
         subject: the model.
@@ -92,7 +93,11 @@ def without_actuators(
         name: jnp.where(acting, getattr(actuators, name), 0.0)
         for name in ("gain", "offset", "stiffness", "damping")
     }
-    return replace(subject, model=replace(model, actuators=replace(actuators, **silent)))
+    linkage, limits = model.topology.linkage, model.axes.actuator_limits
+    measured = np.isin(linkage.summed, [linkage.axis(name) for name in torques])
+    limits = jnp.where(measured[:, None], jnp.asarray([-jnp.inf, jnp.inf], limits.dtype), limits)
+    axes = replace(model.axes, actuator_limits=limits)
+    return replace(subject, model=replace(model, actuators=replace(actuators, **silent), axes=axes))
 
 
 def acting_actuators(
