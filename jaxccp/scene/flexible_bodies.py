@@ -190,11 +190,12 @@ def _element_counts(what: str, kind: str, counts: int | Sequence[int]) -> tuple[
 
 def _face_names(what: str, names: Collection[str], faces: Sequence[str]) -> tuple[str, ...]:
     """Return the names of chosen faces; a string is a single name."""
-    chosen = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else names
+    listed = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else names
+    chosen: tuple[str, ...] = tuple(listed)
     for name in chosen:
         if name not in faces:
             raise ValueError(f"{what}: {unknown(name, faces)}")
-    return tuple(chosen)
+    return chosen
 
 
 def _check_between(what: str, between: int) -> None:
