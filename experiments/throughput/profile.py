@@ -31,6 +31,7 @@ import jax
 import numpy as np
 
 from experiments.throughput.call_stacks import instructions
+from experiments.throughput.traces import traced
 from experiments.throughput.trained import ROBOTS, Copies, written
 from jaxccp import Stop
 
@@ -93,15 +94,9 @@ class Rollout:
         return min((self._traced() for _ in range(TRACED)), key=lambda times: times.total())
 
     def _traced(self) -> Counter:
-        options = jax.profiler.ProfileOptions()
-        options.python_tracer_level = 0
-        with tempfile.TemporaryDirectory() as folder:
-            with jax.profiler.trace(folder, profiler_options=options):
-                self.run()
-            file = next(Path(folder).glob("**/*.xplane.pb"))
-            calls: dict[str, list[float]] = {}
-            for name, nanoseconds in _exclusive(jax.profiler.ProfileData.from_file(str(file))):
-                calls.setdefault(name, []).append(nanoseconds)
+        calls: dict[str, list[float]] = {}
+        for name, nanoseconds in _exclusive(traced(self.run)):
+            calls.setdefault(name, []).append(nanoseconds)
         medians = {name: len(times) * float(np.median(times)) for name, times in calls.items()}
         return Counter(
             {name: self.scale * 1e-9 * t for name, t in medians.items() if "wait for" not in name}
