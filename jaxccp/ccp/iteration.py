@@ -78,7 +78,8 @@ def iterate(
     reached.
 
     The algorithms of a sequence run one after the other, each in its own loop, which starts at the
-    best iterate so far. Algorithms after the one that solves the problem cost nothing.
+    best iterate so far. Algorithms after the one that solves the problem cost nothing. One with a
+    limit of its own gets at most half of the iterations, so that the next one has its turn.
 
     Args:
         problem: n rows.
@@ -97,7 +98,9 @@ def iterate(
     # An algorithm that overflows leaves a finite best iterate, from which the next one starts.
     valid = progress.finite
     for number, (member, steps) in enumerate(solver.stages()):
-        last = limit if steps is None else jnp.minimum(progress.iterations + steps, limit)
+        # At least half of the iterations are left for the algorithms that follow.
+        allowed = limit if steps is None else jnp.minimum(steps, limit // 2)
+        last = jnp.minimum(progress.iterations + allowed, limit)
         # An algorithm of the convex law reaches Coulomb's by De Saxcé's fixed point.
         own_law: Law = law if member.solves(law) else "ccp"
         task = Task(

@@ -9,8 +9,8 @@ from jaxccp.ccp.solver import Solver
 class SolverSequence(Solver):
     """A sequence of algorithms that run until the problem is solved.
 
-    ``first`` runs for ``first_steps`` iterations, ``second`` until it makes no further progress,
-    then ``last``.
+    ``first`` runs for ``first_steps`` iterations, at most half of those allowed, ``second`` until
+    it makes no further progress, then ``last``.
     """
 
     first: Solver

@@ -104,6 +104,24 @@ def test_the_first_goes_on_from_the_better_iterate(patience: int) -> None:
     assert relayed.statistics.iterations <= alone.statistics.iterations + 1
 
 
+class Idle(SpoilOnce):
+    """A solver that changes nothing and never gives up."""
+
+    def step(self, task, state):
+        return state
+
+    def done(self, task, state):
+        return jnp.asarray(False)
+
+
+def test_half_of_the_iterations_are_left_for_the_second() -> None:
+    problem, stop = random_case(1).problem(), Stop(atol=1e-9, max_iterations=2000)
+    alone = solve(problem, APGD(), stop=stop)
+    after = solve(problem, SolverSequence(Idle(), APGD(), 5000), stop=stop)
+    assert after.statistics.status == Status.CONVERGED
+    assert after.statistics.iterations == 1000 + alone.statistics.iterations
+
+
 @pytest.mark.parametrize("patience", [0, 8])
 def test_the_last_goes_on_from_the_better_iterate(patience: int) -> None:
     problem, stop = random_case(1).problem(), Stop(atol=1e-9, max_iterations=2000)
