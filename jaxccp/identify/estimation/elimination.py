@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
 
 
@@ -57,7 +57,7 @@ class Chains:
             by_side, by_pull, by_next = solved[:, :P], solved[:, P], solved[:, P + 1 :]
             corner = corner - side.T @ by_side
             slope = slope - side.T @ by_pull
-            factors.append((by_side, by_pull, by_next))
+            factors.append((by_side, by_pull, by_next, side))
             joined = np.any(self.coupling[i])
             if joined:
                 passed = self.coupling[i].T @ by_next
@@ -75,8 +75,8 @@ class Reduced:
     chains: Chains
     """Normal equations before the elimination."""
     factors: list
-    """For each initial state: its dependence on the parameters, its own step, and its dependence on
-    the next initial state."""
+    """For each initial state: its dependence on the parameters, its own step, its dependence on the
+    next initial state, and its block with the parameters after elimination of those before."""
     corner: Float[np.ndarray, "P P"]
     """Schur complement of the parameters, damped."""
     gradient: Float[np.ndarray, " P"]
@@ -90,7 +90,17 @@ class Reduced:
             return out
         after = np.zeros(x)
         for i in reversed(range(n)):
-            by_side, by_pull, by_next = self.factors[i]
+            by_side, by_pull, by_next, _ = self.factors[i]
             out[i] = -by_pull - by_side @ step - by_next @ after
             after = out[i]
         return out
+
+    def eliminated(self, index: int, rows: Int[np.ndarray, " p"]) -> Float[np.ndarray, "p p"]:
+        """Return what elimination of an initial state has taken from the matrix of some parameters.
+
+        Args:
+            index: index of the initial state.
+            rows: indices of the parameters.
+        """
+        by_side, _, _, side = self.factors[index]
+        return side[:, rows].T @ by_side[:, rows]

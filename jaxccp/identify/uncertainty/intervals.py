@@ -1,6 +1,5 @@
 """Standard errors, and the combinations of parameters that recordings do not determine."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,12 +10,8 @@ from scipy import stats
 from jaxccp.identify.estimation.levenberg_marquardt import solve
 from jaxccp.identify.estimation.objective import Objective, Point
 from jaxccp.identify.uncertainty.base_parameters import BaseParameter, base_parameters
+from jaxccp.identify.uncertainty.clusters import gradient_covariance
 
-CLUSTERS = 8
-"""Number of recordings below which segments are the clusters of errors."""
-BLOCKS = 128
-"""Number of clusters that samples or segments with dependent errors form at most, if recordings are
-few: each is a run of neighbours."""
 NAMED = 0.25
 """Component of a direction, relative to the largest, below which a parameter is not named."""
 FLAT = 1e-12
@@ -186,48 +181,22 @@ class Uncertainty:
 def uncertainty(objective: Objective, point: Point) -> Uncertainty:
     """Return standard errors that are robust to errors shared by the samples of a recording.
 
-    The variances are those of H⁻¹ (Σ_c g_c g_cᵀ + Λ) H⁻¹ with the gradient g_c of each cluster c (a
-    recording; with few recordings, a segment, or a run of neighbours that share samples or a
-    filter) minus the mean of all, initial states eliminated, the precision Λ of priors and the
-    Gauss–Newton matrix H (Huber 1967, White 1982; small-sample factor C/(C − 1)). Where those of
-    H⁻¹ are larger they are used instead, because few clusters give a poor estimate. Correlations
-    are those of the sum of both matrices.
+    The variances are those of H⁻¹ (G + Λ) H⁻¹ with the covariance G of the gradient of the loss,
+    which its clusters of errors show (:func:`gradient_covariance`), the precision Λ of priors and
+    the Gauss–Newton matrix H (Huber 1967, White 1982). Where those of H⁻¹ are larger they are used
+    instead, because few clusters give a poor estimate. Correlations are those of the sum of both
+    matrices.
 
     Args:
         objective: the loss.
         point: the minimum.
     """
-    matrix = point.chains.reduced(0.0).corner
-    scores = []
-    for case, evaluator in enumerate(objective.evaluators):
-        batch, terms = evaluator.plan.batch, point.terms[case]
-        rows = objective.rows(case)
-        p = rows.shape[1]
-        scores_of_segments = np.zeros((len(batch), len(point.theta)))
-        place = np.arange(len(batch))[:, None], rows
-        np.add.at(scores_of_segments, place, terms.gradient[:, :p])
-        for i in np.flatnonzero(batch.joined & terms.usable):
-            weight = evaluator.gaps.weight(int(i))
-            gap = weight * (point.starts[case][i + 1] - terms.end[i])
-            slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
-            np.add.at(scores_of_segments[i], rows[i], slope.T @ gap)
-        cluster, active = batch.recording, terms.usable
-        if len(np.unique(cluster[active])) < CLUSTERS:
-            size = 1
-            if evaluator.independent < 1.0:  # neighbours share a filter, or samples
-                size = max(math.ceil(1.0 / evaluator.independent), len(batch) // BLOCKS)
-            cluster = np.arange(len(batch)) // size
-        scores += [
-            scores_of_segments[cluster == index].sum(axis=0) for index in np.unique(cluster[active])
-        ]
-    count = len(scores)
-    # At bounds, and with priors, the sum of the scores is not 0; that is no noise.
-    away = np.array(scores) - np.mean(scores, axis=0)
-    spread = away.T @ away * count / max(count - 1, 1)
-    spread = spread + np.diag(objective.precision)
+    reduced = point.chains.reduced(0.0)
+    matrix = reduced.corner
     inverse = np.stack([solve(matrix, column) for column in np.eye(len(matrix))])
     inverse = 0.5 * (inverse + inverse.T)
-    clustered = inverse @ spread @ inverse
+    spread, count = gradient_covariance(objective, point, reduced, inverse)
+    clustered = inverse @ (spread + np.diag(objective.precision)) @ inverse
     error = np.sqrt(np.maximum(np.diag(clustered), np.maximum(np.diag(inverse), 0.0)))
     error = np.where(undetermined(matrix), np.inf, error)
     # Few clusters leave their matrix singular: alone it would correlate all errors fully.

@@ -1,0 +1,90 @@
+"""Test standard errors clustered by recording, on linear fits whose exact variances are known."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+
+from jaxccp.identify.estimation.elimination import Chains
+from jaxccp.identify.estimation.objective import Objective, Point
+from jaxccp.identify.uncertainty.clusters import Cluster, gradient_covariance
+
+RECORDINGS, SAMPLES, PARAMETERS = 12, 20, 4
+
+
+def linear_fit(columns: np.ndarray, values: np.ndarray, starts: int = 0) -> tuple[Objective, Point]:
+    """Return the least-squares fit of ``values`` by parameters and by each recording's own start.
+
+    Args:
+        columns: derivatives of the values of each recording [n s z].
+        values: the values [n s].
+        starts: number of columns, the last, that are derivatives by each recording's own start.
+    """
+    n, _, z = columns.shape
+    p = z - starts
+    slope, border = columns[..., :p], columns[..., p:]
+    # Each recording's own unknowns are projected out.
+    inner = np.linalg.pinv(border) if starts else np.zeros((n, 0, values.shape[1]))
+    reduced = slope - border @ (inner @ slope)
+    target = values - np.einsum("nsx,nxt,nt->ns", border, inner, values)
+    matrix = np.einsum("nsp,nsq->pq", reduced, reduced)
+    theta = np.linalg.solve(matrix, np.einsum("nsp,ns->p", reduced, target))
+    start = np.einsum("nxs,ns->nx", inner, values - slope @ theta)
+    error = slope @ theta + np.einsum("nsx,nx->ns", border, start) - values
+    hessian = np.einsum("nsz,nsy->nzy", columns, columns)
+    gradient = np.einsum("nsz,ns->nz", columns, error)
+    chains = Chains(
+        diagonal=hessian[:, p:, p:],
+        coupling=np.zeros((n, starts, starts)),
+        border=hessian[:, p:, :p],
+        corner=hessian[:, :p, :p].sum(axis=0),
+        gradient=gradient[:, p:],
+        corner_gradient=gradient[:, :p].sum(axis=0),
+    )
+    batch: Any = SimpleNamespace(recording=np.arange(n), joined=np.zeros(n, bool))
+    evaluator = SimpleNamespace(plan=SimpleNamespace(batch=batch), independent=1.0)
+    objective = SimpleNamespace(
+        evaluators=(evaluator,),
+        rows=lambda case: np.tile(np.arange(p), (n, 1)),
+        precision=np.zeros(p),
+    )
+    terms = SimpleNamespace(gradient=gradient, hessian=hessian, usable=np.ones(n, bool))
+    point = SimpleNamespace(theta=theta, starts=(start,), terms=(terms,), chains=chains)
+    return cast(Objective, objective), cast(Point, point)
+
+
+def test_scores_without_leverage_are_those_of_the_residuals() -> None:
+    """In the space of samples the adjusted score is Xᵀ (1 − X H⁻¹ Xᵀ)^-½ e."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(6, 3))
+    inverse = np.linalg.inv(x.T @ x + 2.0 * np.diag([1.0, 3.0, 9.0]))
+    error = random.normal(size=6)
+    expected = x.T @ np.real(np.linalg.inv(sqrtm(np.eye(6) - x @ inverse @ x.T))) @ error
+    cluster = Cluster(np.arange(3), x.T @ error, x.T @ x)
+    np.testing.assert_allclose(cluster.without_leverage(x.T @ error, inverse), expected)
+
+
+@pytest.mark.parametrize("starts", [0, 2])
+def test_variances_are_unbiased_if_few_recordings_tell_most(starts: int) -> None:
+    """The parameters act far more on some of twelve recordings than on others. The mean of the
+    estimated variances is that of the fits, which squares of the gradients alone put at half."""
+    random = np.random.default_rng(1)
+    columns = random.normal(size=(RECORDINGS, SAMPLES, PARAMETERS + starts))
+    columns[..., :PARAMETERS] *= np.exp(random.normal(size=(RECORDINGS, 1, PARAMETERS)))
+    estimates, plain, fits = [], [], []
+    for _ in range(400):
+        values = random.normal(size=(RECORDINGS, SAMPLES))
+        objective, point = linear_fit(columns, values, starts)
+        reduced = point.chains.reduced(0.0)
+        inverse = np.linalg.inv(reduced.corner)
+        spread, count = gradient_covariance(objective, point, reduced, inverse)
+        scores = point.terms[0].gradient[:, :PARAMETERS]
+        estimates.append(np.diag(inverse @ spread @ inverse))
+        plain.append(np.diag(inverse @ scores.T @ scores @ inverse))
+        fits.append(point.theta)
+    assert count == RECORDINGS
+    ratio, plain_ratio = (np.mean(x, axis=0) / np.var(fits, axis=0) for x in (estimates, plain))
+    assert plain_ratio.mean() < 0.7
+    np.testing.assert_allclose(ratio.mean(), 1.0, atol=0.1)
