@@ -230,6 +230,28 @@ def test_a_model_of_single_recordings_keeps_its_numbers(file, tmp_path):
     assert float(load(tmp_path / "moon.xml").model.gravity[2]) == -1.0
 
 
+def test_a_model_alone_does_not_tell_the_frames_of_free_bodies(tmp_path):
+    """The coordinates of a free body are those of its frame, which a model has no place for."""
+    loaded = load(
+        "<mujoco><worldbody><body name='b'><freejoint/><geom size='.1' pos='.3 0 0'/></body>"
+        "</worldbody></mujoco>"
+    )
+    heavy, wide = (
+        replace(loaded.model, bodies=replace(loaded.model.bodies, **changed))
+        for changed in (
+            {"mass": loaded.model.bodies.mass.at[1].multiply(2.0)},
+            {"inertia": 2.0 * loaded.model.bodies.inertia},
+        )
+    )
+    file = tmp_path / "b.xml"
+    assert write_identified(heavy, loaded, file) == ()
+    np.testing.assert_allclose(load(file).model.bodies.mass[1], heavy.bodies.mass[1])
+    with pytest.raises(ValueError, match="give the fit"):
+        write_identified(wide, loaded, file)
+    with pytest.raises(ValueError, match="leave out case="):
+        write_identified(heavy, loaded, file, case=1)
+
+
 def test_without_matplotlib_the_page_says_so(fit, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     curves = []

@@ -4,18 +4,16 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jaxccp.identify.excitation.excite import Known
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.parameters.units import unit_of
 from jaxccp.identify.report.curves import CaseCurves
 from jaxccp.io.errors import InputError
 from jaxccp.io.output import finite, write_file
-
-if TYPE_CHECKING:
-    from jaxccp.identify.fit import Fit
 
 
 def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:

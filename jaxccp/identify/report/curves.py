@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.identify.recordings.segments import Observation
 from jaxccp.identify.subject import Subject
-
-if TYPE_CHECKING:
-    from jaxccp.identify.fit import Fit
 
 
 @dataclass(frozen=True)

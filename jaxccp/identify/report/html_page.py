@@ -5,20 +5,18 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jaxccp.identify.excitation.result import Excitation
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.report.as_json import correlation, in_case
 from jaxccp.identify.report.curves import CaseCurves
 from jaxccp.identify.report.next_recording import base_section, next_section, profile_section
 from jaxccp.identify.report.pictures import pictures
 from jaxccp.identify.report.replay import replay
 from jaxccp.identify.uncertainty.profile import Profile
-
-if TYPE_CHECKING:
-    from jaxccp.identify.fit import Fit
 
 PAIRS = 12
 """Number of pairs of parameters whose correlation is listed."""

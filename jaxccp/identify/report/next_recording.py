@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jaxccp.identify.excitation.result import Excitation
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.uncertainty.profile import Profile
 from jaxccp.io.output import finite
-
-if TYPE_CHECKING:
-    from jaxccp.identify.fit import Fit
 
 WEAKEST = 5
 """Number of the weakest combinations that are listed."""

@@ -1,7 +1,7 @@
 """Measured and simulated motion of a mechanism, as data for the report's page."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,14 +11,12 @@ from jaxtyping import Float
 from jaxccp.collision.cores import CORES
 from jaxccp.collision.manifold import Geometry
 from jaxccp.collision.shape_placement import shapes_of_kind
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.starts import MeasuredMotion
 from jaxccp.identify.report.curves import CaseCurves
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
 from jaxccp.scene.frames import to_matrix
-
-if TYPE_CHECKING:
-    from jaxccp.identify.fit import Fit
 
 MOST_FRAMES = 240
 """Maximum number of frames of one recording."""

@@ -1,19 +1,16 @@
 """Identified models written back as files that MuJoCo and :func:`jaxccp.load` read."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.subject import Subject
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.load import Loaded, load
 from jaxccp.io.mjcf.write.write import write_model
 from jaxccp.io.mjcf.write.write_urdf import write_urdf
 from jaxccp.model.model import Model
-
-if TYPE_CHECKING:
-    from jaxccp.identify.fit import Fit
 
 IDEAL = {"offset": 0.0, "scale": 1.0, "delay": 0.0}
 """Calibration of a channel without errors."""
@@ -40,6 +37,8 @@ def write_identified(
         ``URDF:``.
 
     Raises:
+        ValueError: ``identified`` is a model, and ``case`` is given, or a free body has another
+            inertia than in the source: its frame may lie elsewhere, which only the fit tells.
         InputError: the source is another mechanism than the model, or cannot be written.
     """
     loaded = source if isinstance(source, Loaded) else load(source)
@@ -47,6 +46,15 @@ def write_identified(
     layout = loaded.layout
     if isinstance(identified, Model):
         model = identified
+        if case:
+            raise ValueError("a model has no cases: leave out case=, or give the fit")
+        free = layout.places.free[2]
+        before, after = (bodies.inertia[free] for bodies in (loaded.model.bodies, model.bodies))
+        if not np.allclose(before, after, rtol=1e-6, atol=0.0):
+            raise ValueError(
+                "the model has another inertia of a free body, and does not tell where the body's "
+                "frame lies about its centre of mass then: give the fit"
+            )
     else:
         subject, remarks = _of_fit(identified, case)
         model, layout = subject.model, subject.layout

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jaxccp.identify.excitation.result import Excitation
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.report.as_json import fit_as_json, write_json
 from jaxccp.identify.report.curves import curves_of
 from jaxccp.identify.report.html_page import page
@@ -13,9 +13,7 @@ from jaxccp.identify.report.write_model import write_identified
 from jaxccp.identify.uncertainty.profile import Profile
 from jaxccp.io.mjcf.load import Loaded
 from jaxccp.io.output import write_file
-
-if TYPE_CHECKING:
-    from jaxccp.identify.fit import Fit
+from jaxccp.names import unused
 
 
 def write_report(
@@ -50,9 +48,8 @@ def write_report(
         if not isinstance(mechanism, Loaded) or mechanism.reading.origin.kind != "file":
             continue
         stem = Path(mechanism.reading.origin.label).stem
-        name = f"{stem}_{names.count(stem) + 1}" if stem in names else stem
-        names.append(stem)
-        out = folder / f"{name}_identified.xml"
+        names.append(unused(stem, names))
+        out = folder / f"{names[-1]}_identified.xml"
         sentences += write_identified(fit, mechanism, out, case)
         written.append(out)
         if mechanism.reading.origin.urdf:
