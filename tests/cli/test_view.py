@@ -124,6 +124,7 @@ def interrupted() -> NoReturn:
         ("{motion} --dt 1e-3", "--dt: goes with what is simulated"),
         ("{motion} --duration 1", "--duration: goes with what is simulated"),
         ("{motion} --seed 0", "--seed: goes with built-in scenes"),
+        ("{motion} --floating", "--floating: goes with model files, not scenes"),
         ("{model} --seed 0", "--seed: goes with built-in scenes"),
         ("stack --follow world", "body 'world' does not move: --follow takes one that does"),
         ("stack --film {motion}/film.gif", "is a file, not a folder"),

@@ -175,6 +175,7 @@ def _opened(source: str, seed: int, options: FileOptions) -> tuple[Model, State,
     if is_model(source):
         opened = open_model(Path(source), options)
         return opened.loaded.model, opened.state, opened
+    options.check(from_file=False)
     return *SCENES[source](jax.random.key(seed)), None
 
 
