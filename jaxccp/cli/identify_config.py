@@ -82,14 +82,15 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
     check_types(request.evaluate or "the fit", "problem", table, CASE | TOP)
     source: Path | str = "the command line"
     folder = Path()
+    given: dict[str, Any] = {}
     if request.config is not None:
         source, folder = request.config, request.config.parent
-        table |= _toml(request.config)
-    check_keys(source, "", table, (*CASE, *TOP, "cases"))
-    check_types(source, "", table, CASE | TOP | {"cases": Sequence[Mapping[str, Any]]})
-    common = {key: table[key] for key in CASE if key in table}
+        given = _toml(request.config)
+    check_keys(source, "", table | given, (*CASE, *TOP, "cases"))
+    check_types(source, "", given, CASE | TOP | {"cases": Sequence[Mapping[str, Any]]})
+    table = _overridden(table, given)
     entries = table.get("cases") or [{}]
-    cases = tuple(_case(source, folder, common, entry, request) for entry in entries)
+    cases = tuple(_case(source, folder, table, entry, request) for entry in entries)
     if request.parameters is None:
         parameters = tuple(
             p for entry in table.get("parameters", []) for p in _parameters(source, entry)
@@ -123,6 +124,17 @@ def _toml(path: Path) -> dict[str, Any]:
         raise InputError(path, f"cannot be read ({error})", "give a TOML file") from None
 
 
+def _overridden(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of a case overridden by those that are given, tables key by key; settings of
+    another residual are left out."""
+    table = {"residual": "simulate", **settings, **given}
+    if table["residual"] != settings.get("residual", "simulate"):
+        settings = {**settings, "settings": {}}
+    for name in ("settings", "load", "read"):
+        table[name] = {**settings.get(name, {}), **given.get(name, {})}
+    return table
+
+
 def _case(
     source: Path | str,
     folder: Path,
@@ -130,15 +142,15 @@ def _case(
     entry: Mapping[str, Any],
     request: ModelRequest,
 ) -> CaseConfig:
-    """Return the settings of one case; the command line overrides its entry, which overrides what
-    is common to all cases."""
+    """Return the settings of one case: options override its entry, and that what is common."""
     for key in entry:
         if key in TOP:
             mend = f"all cases share {key}: move it to the top, above [[cases]]"
             raise InputError(source, f"{key} is not that of a case", mend, "cases")
     check_keys(source, "cases", entry, CASE)
     check_types(source, "cases", entry, CASE)
-    table = {**common, **entry}
+    asked = {} if request.residual is None else {"residual": request.residual}
+    table = _overridden(_overridden(common, entry), asked)
     model = request.model or (folder / table["model"] if "model" in table else None)
     data = [str(path) for path in request.data]
     if not data:
@@ -149,7 +161,7 @@ def _case(
         raise InputError(
             source, f"names no {'model' if model is None else 'data'}", "give MODEL and DATA"
         )
-    loading = dict(table.get("load", {}))
+    loading = table["load"]
     check_keys(source, "load", loading, LOADING)
     check_types(source, "load", loading, get_type_hints(load))
     if "packages" in loading:
@@ -160,17 +172,14 @@ def _case(
             if key == "columns" and isinstance(value, Mapping)
             else value
         )
-        for key, value in table.get("read", {}).items()
+        for key, value in table["read"].items()
     }
     check_keys(source, "read", reading, READING)
     check_types(source, "read", reading, get_type_hints(read))
-    residual = request.residual or table.get("residual", "simulate")
+    residual = table["residual"]
     if residual not in RESIDUALS:
         check_keys(source, "residual", {residual: None}, RESIDUALS)
-    saved = table.get("settings", {})
-    if request.residual is not None and request.residual != table.get("residual", "simulate"):
-        saved = {}  # of another residual
-    settings = {**saved, **request.settings, **request.stepping}
+    settings = {**table["settings"], **request.settings, **request.stepping}
     return CaseConfig(model, tuple(data), loading | request.load, reading, residual, settings)
 
 

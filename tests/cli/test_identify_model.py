@@ -53,6 +53,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 UNSUPPORTED = ["swing_0.csv", "--parameters", "gravity", "--allow-unsupported"]
+EVALUATION = ["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"]
 
 
 def run(*arguments: str | Path):
@@ -150,9 +151,11 @@ def test_evaluation_of_several_cases(folder: Path, monkeypatch):
         (["cart.xml", "swing_0.csv", "--draws", "9", "--resume", "a.json"], "leave one of them"),
         (["--demo", "--holdout", "0"], "have to be held out"),
         (["swing_0.csv", "swing_1.csv"], "DATA.npz or --demo, or a model file and DATA"),
-        (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "has no parameters of a fit"),
+        (EVALUATION, "has no parameters of a fit"),
         (["--evaluate", "cart.xml", "--demo", "--law", "ccp"], "has no effect on --evaluate"),
         (["--evaluate", "cart.xml", "--demo", "--out", "written"], "has no effect on --evaluate"),
+        ([*EVALUATION, "--threshold", "2"], "has no effect on --evaluate"),
+        ([*EVALUATION, "--draws", "9"], "has no effect on --evaluate"),
         (["--demo", "--seed", "-1"], "greater than or equal to 0"),
         (["--config", "cart.xml"], "give a TOML file"),
         (["glue.xml", "swing_0.csv", "--parameters", "gravity"], "adhesion is not supported"),

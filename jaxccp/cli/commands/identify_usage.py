@@ -13,8 +13,9 @@ from jaxccp.names import unknown
 
 CUBE_ONLY = ("demo", "horizons")
 """Options that are only for tosses of the cube."""
-FITTING = ("horizons", "iterations", "holdout", "seed", "restarts", "resume", "out")
-"""Options that have no effect on the evaluation of a fit."""
+FITTING = ("horizons", "holdout", "restarts", "resume", "out")
+"""Options that have no effect on the evaluation of a fit, besides the fields of ``METHOD`` and
+``RESTARTS``."""
 SAVED = ("names", "law", "stepper", "solver")
 """Options that the evaluation of a fit of the cube takes from the file of the fit."""
 LOADING = ("package", "floating", "actuators", "allow_unsupported")
@@ -102,7 +103,8 @@ def check_evaluation(set_by_user: set[str], is_cube: bool) -> None:
     Raises:
         typer.BadParameter: an option would have no effect.
     """
-    for name in (*FITTING, *(SAVED if is_cube else ())):
+    of_fit = (*FITTING, *settings_of(METHOD), *settings_of(RESTARTS))
+    for name in (*of_fit, *(SAVED if is_cube else ())):
         if name in set_by_user:
             option = "--parameters" if name == "names" else _option(name)
             raise typer.BadParameter("has no effect on --evaluate", param_hint=option)
