@@ -230,6 +230,20 @@ def test_deep_under_ground_it_is_lifted_straight_up_and_beside_it_nothing_is() -
     assert np.all(m.distance[1] <= NO_CONTACT)
 
 
+def test_small_shapes_under_a_valley_are_lifted() -> None:
+    """Under its edge no side has a point that projects into the other."""
+    deep = np.array([0.0, 0.1, -0.2])
+    flat = np.eye(3)[None]
+    for kind, shape in (
+        ("sphere", balls(deep, radius=0.05)),
+        ("box", geometry(deep[None], np.full((1, 3), 0.05), np.zeros(1), flat)),
+    ):
+        m = pick(touch(kind, shape, ["valley"]), 0)
+        live = m.distance < 0
+        assert np.unique(np.sign(m.normal[live][:, 0])).tolist() == [-1, 1], kind
+        assert m.distance.min() < -0.2 / np.hypot(1, 0.5), kind
+
+
 def test_a_field_of_small_cells_has_the_normals_of_its_slope() -> None:
     """A ball of 1 mm whose centre is below cells of 0.1 mm, in float32, is lifted along the normal
     of their slope."""

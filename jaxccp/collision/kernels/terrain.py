@@ -120,9 +120,9 @@ def _triangle(
 ) -> Manifold:
     """Return the contacts of a shape with one triangle.
 
-    If the shape's lowest point along the triangle's normal is over the triangle, it is a contact at
-    any depth: no other point is closer. Its normal is the triangle's, because the difference of two
-    near points would lose digits. Otherwise the point of least gap is a contact if it is the
+    If the triangle is the ground (:func:`is_ground`) of the shape's lowest point along its normal,
+    that point is a contact at any depth. Its normal is the triangle's, because the difference of
+    two near points would lose digits. Otherwise the point of least gap is a contact if it is the
     nearest point of the whole surface, not only of this triangle: no neighbouring point rises above
     its tangent plane.
     """
@@ -143,7 +143,7 @@ def _triangle(
 
     lowest = _lowest(core, normal)
     beneath = lowest - jnp.dot(lowest - corners[0], normal) * normal
-    is_above = jnp.all(barycentric(corners, beneath) > -INSIDE)
+    is_above = is_ground(corners, normal, lowest + core.radius * normal)
     is_minimum = is_surface_minimum(patch, exists, corners, separation, triangle)
     ground = Separation(normal, jnp.stack([beneath, lowest]))
     point = trees.where(is_minimum & ~is_above, separation, ground)
@@ -194,6 +194,24 @@ def barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Float
     area = p[0] * q[1] - p[1] * q[0]
     first, second = (r[0] * q[1] - r[1] * q[0]) / area, (p[0] * r[1] - p[1] * r[0]) / area
     return jnp.stack([first, second, 1 - first - second])
+
+
+def is_ground(
+    corners: Float[Array, "3 3"], normal: Float[Array, "3"], point: Float[Array, "3"]
+) -> Bool[Array, ""]:
+    """Return whether a point's projection on a triangle's plane lies in the triangle, or the point
+    is right below the triangle, as under the edge of a valley, where no projection lies in one.
+
+    Args:
+        corners: corners of the triangle.
+        normal: its upward normal.
+        point: the point.
+    """
+    height = jnp.dot(point - corners[0], normal)
+    is_over, is_in_column = (
+        jnp.all(barycentric(corners, p) > -INSIDE) for p in (point - height * normal, point)
+    )
+    return is_over | (is_in_column & (height < 0))
 
 
 def is_surface_minimum(

@@ -9,9 +9,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.kernels.separation import Separation
 from jaxccp.collision.kernels.terrain import (
-    INSIDE,
     POINT_BITS,
-    barycentric,
+    is_ground,
     is_surface_minimum,
     triangle_contacts,
     triangle_geometry,
@@ -46,8 +45,8 @@ def _triangle(
 ) -> Manifold:
     """Return the contact of a sphere with one triangle.
 
-    It exists if the nearest point of the triangle is that of the whole surface, or if the sphere's
-    lowest point along the triangle's normal is over the triangle.
+    It exists if the nearest point of the triangle is that of the whole surface, or if the triangle
+    is the ground of the sphere's centre.
     """
     corners, normal, real = triangle_geometry(patch, exists, triangle)
     height = jnp.dot(centre - corners[0], normal)
@@ -55,7 +54,7 @@ def _triangle(
     outward = direction(centre - nearest, normal)
     separation = Separation(outward, jnp.stack([nearest, centre]))
     beneath = centre - height * normal
-    is_above = jnp.all(barycentric(corners, beneath) > -INSIDE)
+    is_above = is_ground(corners, normal, centre)
     is_minimum = (height > 0) & is_surface_minimum(patch, exists, corners, separation, triangle)
     point = trees.where(is_minimum, separation, Separation(normal, jnp.stack([beneath, centre])))
     name = (1 << POINT_BITS) + ((2 * cell + triangle) << (POINT_BITS + 1))
