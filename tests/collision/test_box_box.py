@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision.kernels.box_box import box_box
+from jaxccp.collision.kernels.faces import face_normals
 from tests.collision.shape_pairs import cast, euler_rotation, geometry, in_numpy, shapes
 
 CUBE = (0.1, 0.1, 0.1)
@@ -162,3 +163,12 @@ def test_which_box_is_called_first_does_not_matter() -> None:
             np.testing.assert_allclose(forward[0][order], swapped[0][swapped_order], atol=1e-13)
             np.testing.assert_allclose(forward[1][order], swapped[1][swapped_order], atol=1e-13)
             np.testing.assert_allclose(forward[2][order], -swapped[2][swapped_order], atol=1e-13)
+
+
+def test_small_faces_of_a_large_shape_have_normals_of_their_own() -> None:
+    """In float32 too: the corner of a plate of 3 m that is cut off by 1 mm."""
+    plate = np.array([[0, 0, 0.1], [3, 0, 0.1], [3, 3, 0.1], [0, 3, 0.1]])
+    cut = np.array([3, 3, 0.1]) - 1e-3 * np.eye(3)
+    points = jnp.asarray(np.concatenate([plate, cut]), jnp.float32)
+    normals = face_normals(points, jnp.array([[0, 1, 2, 3], [4, 5, 6, 6]]))
+    np.testing.assert_allclose(normals, [[0, 0, 1], [3**-0.5] * 3], atol=1e-3)

@@ -45,8 +45,9 @@ def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float
     corners = points[faces]
     corners = corners - corners[:, :1]
     area = jnp.sum(cross(corners, jnp.roll(corners, -1, axis=1)), axis=1)
-    largest = jnp.max(jnp.abs(area))
-    unit = area / jnp.where(largest > 0, largest, 1.0)
+    # Each face by its own size: those of one shape may differ by more than the digits of float32.
+    size = jnp.max(jnp.abs(corners), axis=(1, 2), keepdims=True)[:, 0]
+    unit = area / jnp.where(size > 0, size**2, 1.0)
     return direction(unit, jnp.array([0.0, 0.0, 1.0], points.dtype))
 
 
