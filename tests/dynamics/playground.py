@@ -151,6 +151,7 @@ LANES = {
     "release": Lane(0.5, velocity=(6, 0, 0)),
     "diagonal": Lane(MU, velocity=(1, 1, 0)),
     "soft": Lane(compliance=1e-4, damping=0.02),
+    "soft bounce": Lane(compliance=1e-4, damping=0.02, height=DROP, restitution=0.3),
     **BOUNCES,
 }
 

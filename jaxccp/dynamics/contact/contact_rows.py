@@ -18,6 +18,7 @@ from jaxccp.dynamics.contact.impact import (
     Action,
     action_at_impact,
     action_at_start,
+    find_bounces,
     find_impacts,
     gap_acceleration,
     impact_delay,
@@ -181,13 +182,16 @@ def contact_terms(
     if topology.rebounds:
         acceleration = gap_acceleration(contacts, before[bodies], action.lever)
     is_impact = find_impacts(model, contacts, u_before, u_free, acceleration, h)
-    live = contacts.live
-    timed = is_impact & (contacts.restitution > 0)
-    if topology.impact_times == "all":
-        timed = is_impact & ((contacts.restitution > 0) | (contacts.compliance == 0))
+    live, rigid = contacts.live, contacts.compliance == 0
+    timed = jnp.zeros_like(live)
     bias, compliance = contact_bias(model, contacts, h)
     without_impacts = None
     if topology.rebounds:
+        # Contacts beyond the margin are there for derivatives alone: they hit nothing.
+        near = contacts.gap < model.contact.margin
+        timed = near & find_bounces(contacts, is_impact, u_before, h)
+        if topology.impact_times == "all":
+            timed = timed | (near & is_impact & rigid)
         delay, simultaneous = (
             impact_delay(contacts.gap, timed, -u_free, acceleration, h),
             action.simultaneous,
@@ -195,7 +199,7 @@ def contact_terms(
         if topology.impact_times == "all":
             rolling = contact_jacobian(action, topology.rolls)
             without_impacts = contact_velocity(rolling, free_velocity[bodies]), bias
-            is_closed = live & ~is_impact & (contacts.gap + h * u_free < 0) & (compliance == 0)
+            is_closed = live & near & ~is_impact & (contacts.gap + h * u_free < 0) & rigid
             simultaneous, delay = simultaneous_impacts(
                 is_closed, timed, delay, bodies, topology.movable
             )
@@ -212,12 +216,12 @@ def contact_terms(
             contact_velocity(jacobian, end_twists),
             contact_velocity(jacobian, start_twists),
         )
-        bias = jnp.where(timed, rebound, bias)
+        bias, compliance = jnp.where(timed, rebound, bias), jnp.where(timed, 0.0, compliance)
         jacobian = jacobian[0], motion.rows_at_start(jacobian[1])
     else:
         jacobian = contact_jacobian(action, topology.rolls)
         velocity = contact_velocity(jacobian, free_velocity[bodies])
-    recovered = live & ~timed & (contacts.compliance == 0)
+    recovered = live & ~timed & rigid
     return ContactTerms(
         live=live,
         action=action,
@@ -240,7 +244,8 @@ def contact_bias(model: Model, contacts: Contacts, h: Array | float) -> tuple[Ar
     A compliant contact is the implicit spring and dashpot of Chrono's NSC materials, E = c/(h(h+α))
     and b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013). Its b has no upper limit, since that would
     limit its force, and its dashpot does not act before the surfaces meet. Contacts that bounce get
-    another bias afterwards (:func:`jaxccp.dynamics.contact.impact.newton_impact_law`).
+    another bias afterwards (:func:`jaxccp.dynamics.contact.impact.newton_impact_law`), and no
+    compliance.
 
     Args:
         model: the model, with the recovery speed in its contact settings.

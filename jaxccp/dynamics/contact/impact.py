@@ -228,6 +228,27 @@ def newton_impact_law(
     ), restitution * approach - after_impact[:, 0]
 
 
+def find_bounces(
+    contacts: Contacts,
+    is_impact: Bool[Array, " c"],
+    u_before: Float[Array, " c"],
+    h: Float[Array, ""] | float,
+) -> Bool[Array, " c"]:
+    """Return the mask of the impacts that rebound by Newton's law, as if surfaces were rigid.
+
+    Compliant surfaces rebound when they meet, which is when they were apart a step ago. Once they
+    overlap, their spring acts: with a rebound in each step it would never be compressed at speed.
+
+    Args:
+        contacts: the contacts at the start of the step.
+        is_impact: result of :func:`find_impacts`.
+        u_before: normal velocities before the step [m/s].
+        h: length of the step [s].
+    """
+    meets = (contacts.compliance == 0) | (contacts.gap > h * u_before)
+    return is_impact & (contacts.restitution > 0) & meets
+
+
 def find_impacts(
     model: Model,
     contacts: Contacts,
