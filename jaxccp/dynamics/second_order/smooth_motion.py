@@ -120,9 +120,9 @@ def second_order_model(model: Model, caller: str) -> Model:
         caller: name of the stepper or function, for the message.
 
     Raises:
-        ValueError: the mass matrix of the model is block diagonal; or there is armature along
-            coordinates that families move, but there was none when the model was built. The latter
-            is not known within ``jit``.
+        ValueError: the mass matrix of the model is block diagonal; its smooth contacts have
+            springs of one step; or there is armature along coordinates that families move, but
+            there was none when the model was built. The latter is not known within ``jit``.
     """
     if model.topology.block_diagonal_mass:
         raise ValueError(
@@ -135,6 +135,13 @@ def second_order_model(model: Model, caller: str) -> Model:
             f"{caller}: there is armature along a coordinate that a flexible body moves, but the "
             "model was built without it: build it with armature, or pass it through "
             'jaxccp.with_structure(model, {"axes.armature": None})'
+        )
+    smooth = model.topology.smooth
+    if smooth is not None and smooth.tangential == "one-step":
+        raise ValueError(
+            f"{caller} takes forces at instants within a step, but smooth contacts of the model "
+            'have tangential="one-step", springs that stretch over a whole step: build it with '
+            'SmoothLaws(tangential="multi-step")'
         )
     if any(family.reach is not None for family in model.families):
         return model.with_dense(MAX_DENSE)

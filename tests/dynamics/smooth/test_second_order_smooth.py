@@ -8,6 +8,7 @@ from jax import lax
 
 from jaxccp.dynamics import HHT, STEPPERS, StepReport, rollout
 from jaxccp.model import Material, Model, Plane, SmoothCoefficients, SmoothLaws, Sphere, State
+from jaxccp.model.smooth.laws import Tangential
 from jaxccp.scene import ModelBuilder
 
 MASS, NORMAL, DASHPOT, TANGENTIAL, SPAN = 2.0, 8e3, 12.0, 3e3, 0.08
@@ -15,13 +16,13 @@ DEPTH, TANGENTIAL_GRAVITY = 0.004, 1.5
 """Overlap at the start [m]; gravity along the floor [m/s²]."""
 
 
-def pressed() -> tuple[Model, State]:
+def pressed(tangential: Tangential = "multi-step") -> tuple[Model, State]:
     """Build a body that hardly turns, pressed into a floor on which a tangential spring holds it
     back."""
     springs = SmoothCoefficients(NORMAL, DASHPOT, TANGENTIAL, 0.0)
     material = Material(friction=10.0, smooth=springs)
     builder = ModelBuilder(
-        (TANGENTIAL_GRAVITY, 0, -9.81), smooth_laws=SmoothLaws("hooke", "multi-step")
+        (TANGENTIAL_GRAVITY, 0, -9.81), smooth_laws=SmoothLaws("hooke", tangential)
     )
     builder.add_shape(0, Plane(), material=Material(friction=10.0))
     ball = builder.add_body(MASS, (1e9, 1e9, 1e9), (0, 0, 0.1 - DEPTH))
@@ -77,6 +78,11 @@ def test_springs_of_contacts_to_the_order_of_the_stepper(name: str, order: int) 
     rate = np.asarray(end.velocity)[1, 2]
     force = np.array([-TANGENTIAL * x, 0, NORMAL * (0.1 - z) - DASHPOT * rate])
     np.testing.assert_allclose(data.force[-1], force, rtol=0.02, atol=0.02)
+
+
+def test_springs_of_one_step_are_refused() -> None:
+    with pytest.raises(ValueError, match=r'HHT.*"one-step".*"multi-step"'):
+        STEPPERS["hht"]().init(*pressed("one-step"))
 
 
 def test_a_hard_and_a_smooth_ball_bounce_in_one_step_of_hht() -> None:
