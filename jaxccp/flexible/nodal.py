@@ -129,6 +129,9 @@ class NodalFamily(Family):
     def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
         return self._rooted(q, h)[0]
 
+    def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
+        return self.factorise(self.with_stiffness(q, h, "stiffness"))
+
     @property
     def _points(self) -> integrals.Points:
         """The integration points, in the precision of the family."""
@@ -251,22 +254,19 @@ def _is_zero(h: Array | float) -> bool:
 def _checked_root(
     family: NodalFamily, q: Float[Array, " nv"], h: Float[Array, ""]
 ) -> tuple[BandRoot, Bool[Array, ""]]:
-    """Return the root of M̂⁻¹ and whether it uses the convex stiffness, as :class:`NodalFamily`
-    does.
+    """Return the root of M̂⁻¹ and whether it uses the convex stiffness.
 
     A loop, unlike a branch, costs nothing in a batch in which no copy needs it. K is chosen before
     differentiation, which would otherwise give NaN.
     """
-    false = jnp.asarray(False)
 
-    def failed(root: BandRoot) -> Array:
-        return ~jnp.all(jnp.isfinite(root.inverse))
+    def failed(carry: tuple[BandRoot, Array]) -> Array:
+        return ~(carry[1] | jnp.all(jnp.isfinite(carry[0].inverse)))
 
     def convex_root(_: tuple[BandRoot, Array]) -> tuple[BandRoot, Array]:
-        return family.factorise(family.with_stiffness(q, h, "convex")), ~false
+        return family.factorise(family.with_stiffness(q, h, "convex")), jnp.asarray(True)
 
-    start = family.factorise(family.with_stiffness(q, h, "stiffness")), false
-    return jax.lax.while_loop(lambda carry: ~carry[1] & failed(carry[0]), convex_root, start)
+    return jax.lax.while_loop(failed, convex_root, (family.tangent_root(q, h), jnp.asarray(False)))
 
 
 @_checked_root.defjvp

@@ -108,8 +108,8 @@ def equilibrium(
     velocities (:mod:`jaxccp.dynamics.statics.constraints`).
 
     Derivatives of every order are those of the equilibrium f = 0, by the implicit function theorem.
-    They do not exist at a pose from which a loop can move in two ways, such as a fully stretched
-    one.
+    They are NaN at an unstable equilibrium, such as a straight column beyond its critical load, and
+    do not exist at a pose from which a loop can move in two ways, such as a fully stretched one.
 
     Args:
         model: gravity, springs and the families' own forces act on it.
@@ -137,9 +137,8 @@ def _search(
     """Find an equilibrium of a model that :func:`equilibrium` has checked."""
     state = checked_state(model, state)
     dtype = state.position.dtype
-    limit = jnp.asarray(
-        (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
-    )
+    tolerance = (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
+    limit = jnp.asarray(tolerance)
     fixed, start = lax.stop_gradient((model, forces.rest_state(model, state)))
     energy = potential_energy(fixed, start)
     status = jnp.where(jnp.isfinite(energy), Status.MAX_ITERATIONS, Status.NON_FINITE)
@@ -158,26 +157,26 @@ def _search(
         return (search_.status == Status.MAX_ITERATIONS) & (search_.iterations < max_iterations)
 
     final = lax.while_loop(unfinished, lambda search_: _iterate(fixed, search_, limit), search)
-    rest, _ = attach(_slope, _after_step(fixed, fixed, final.state, final.constraints), model)
-    return Equilibrium(
-        with_loop_coordinates(model, rest), final.status, final.step, final.iterations
-    )
+    force = None if final.constraints is None else final.constraints.force
+    after = _after_step(fixed, fixed, final.state, final.constraints)
+    good = (final.status == Status.CONVERGED) & jnp.all(jnp.isfinite(after[0].position))
+    rest, _ = attach(_slope, trees.where(good, after, (final.state, force)), model)
+    state = with_loop_coordinates(model, rest)
+    return Equilibrium(state, final.status, final.step, final.iterations)
 
 
 def _after_step(
     given: Model, model: Model, state: State, constraints_: _Constraints | None
 ) -> _Rest:
     """Return an equilibrium and its multipliers after a long Newton step, whose matrix is that of
-    ``given`` and whose forces are those of ``model``; without one if the matrix is not positive
-    definite."""
+    ``given`` and whose forces are those of ``model``; NaN if the matrix is not definite."""
     multipliers = None
     if constraints_ is None:
         step = _step(given, model, state, jnp.asarray(MAX_STEP, state.position.dtype), tangent=True)
     else:
         balance = constraints.balance_forces(model, state, constraints_.force)
         step, more = constraints_.factors.step(balance)
-        multipliers = constraints_.force + jnp.where(jnp.all(jnp.isfinite(more)), more, 0.0)
-    step = jnp.where(jnp.all(jnp.isfinite(step)), step, 0.0)
+        multipliers = constraints_.force + more
     return integrate_configuration(model, state, step), multipliers
 
 
@@ -188,7 +187,8 @@ def _slope(root: _Rest, model: Model, change: Model) -> _Rest:
     constraints_ = None
     if force is not None:
         h = jnp.asarray(MAX_STEP, force.dtype)
-        constraints_ = _Constraints(force, newton_step.factorise(model, state, force, h)[0])
+        factors, _ = newton_step.factorise(model, state, force, h, tangent=True)
+        constraints_ = _Constraints(force, factors)
     after = partial(_after_step, model, state=state, constraints_=constraints_)
     return jax.jvp(after, (model,), (change,))[1]
 

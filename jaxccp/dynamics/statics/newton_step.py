@@ -104,18 +104,25 @@ class NewtonFactors:
 
 
 def factorise(
-    model: Model, state: State, multipliers: Float[Array, " m"], h: Float[Array, ""]
+    model: Model,
+    state: State,
+    multipliers: Float[Array, " m"],
+    h: Float[Array, ""],
+    tangent: bool = False,
 ) -> tuple[NewtonFactors, Balance]:
     """Factorise the matrices of a step of time h.
 
     The stiffness of the families is the exact one if H is then positive definite on the motions
-    that the rows allow; otherwise it is the positive definite one of their steps.
+    that the rows allow; otherwise it is the positive definite one of their steps. Derivatives of an
+    equilibrium need the exact one.
 
     Args:
         model: the model.
         state: a state at rest.
         multipliers: forces along the rows [N, N m].
         h: length of the step [s].
+        tangent: whether to use the exact stiffness in any case; the factors are then NaN if H is
+            not positive definite.
 
     Returns:
         The factors, and the balance at the start of the step.
@@ -128,6 +135,8 @@ def factorise(
     stiffness = [forces.family_stiffness(model, *pair) for pair in pairs]
     stiffness = coupled + block_diag(jnp.zeros_like(tree), *stiffness)
     exact = _factors(stiffness + masses, rows)
+    if tangent:
+        return exact, balance
     stable = _factors(coupled + steady, rows)
     usable = jnp.all(jnp.isfinite(exact.root))
     return jax.tree.map(lambda *two: jnp.where(usable, *two), exact, stable), balance

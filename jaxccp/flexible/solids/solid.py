@@ -35,9 +35,6 @@ class SoftSolid(NodalFamily):
     def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
         return self.factorise(self._definite(q, h))
 
-    def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        return super().root(q, h)
-
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e 4 3 4 3"]:
         return self.with_stiffness(q, h, "convex")
 
