@@ -16,7 +16,13 @@ from jaxccp.dynamics.contact.contact_jacobian import (
 )
 from jaxccp.dynamics.contact.contact_rows import ContactTerms, contact_bias
 from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
-from jaxccp.dynamics.contact.impact import Action, action_at_start, find_impacts, newton_impact_law
+from jaxccp.dynamics.contact.impact import (
+    Action,
+    action_at_start,
+    find_bounces,
+    find_impacts,
+    newton_impact_law,
+)
 from jaxccp.dynamics.contact.motion_to_impact import MotionToImpact
 from jaxccp.dynamics.inertia import invertible, world_inertia
 from jaxccp.dynamics.rows import coordinate_rows
@@ -179,7 +185,7 @@ class ContactStage:
             impulse_jacobian=None,
             velocity=jnp.where(timed[:, None], impact_velocity, lasting_velocity),
             bias=bias,
-            compliance=compliance,
+            compliance=jnp.where(timed, 0.0, compliance),
             friction=jnp.where(is_impact, contacts.impact_friction, contacts.friction),
             rolling=contacts.rolling,
             recovery=jnp.zeros((), velocity.dtype),
@@ -193,7 +199,14 @@ class ContactStage:
         delassus = WhitenedDelassus(whitened, rows_.compliance_after(rows))
         problem, _ = rows_.problem(rows, r, delassus)
         jacobians = jnp.concatenate([coordinate_rows_, contact_jacobian_])
-        return ContactStageProblem(self.mobility, problem, action, rows_.units, jacobians, h)
+        return ContactStageProblem(
+            problem=problem,
+            action=action,
+            units=rows_.units,
+            h=h,
+            mobility=self.mobility,
+            jacobians=jacobians,
+        )
 
     def _actions(
         self, before: Float[Array, "nb 6"], free: Float[Array, "nb 6"]
@@ -213,7 +226,8 @@ class ContactStage:
         # Steps of second order move contacts at constant rates.
         no_acceleration = jnp.zeros_like(mean)
         is_impact = find_impacts(self.middle.model, contacts, u_before, mean, no_acceleration, h)
-        timed = is_impact & (contacts.compliance == 0)
+        timed = find_bounces(contacts, is_impact, u_before, h)
+        timed = timed | (is_impact & (contacts.compliance == 0))
         gap = jnp.maximum(contacts.gap, 0.0)
         delay = safe.divide(gap, jnp.where(timed, -h * mean, 0.0))
         delay = jnp.where(timed, delay, MIDDLE)

@@ -8,10 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators import WhitenedDelassus
-from jaxccp.ccp.problem import Problem
-from jaxccp.dynamics.contact.contact_units import ContactUnits
-from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.second_order.mobility import Mobility
+from jaxccp.dynamics.step.step_problem import StepProblem
 
 
 @jax.tree_util.register_dataclass
@@ -36,28 +34,15 @@ class Impulses:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class ContactStageProblem:
-    """The cone problem of a step, and the velocities that its multipliers add."""
+class ContactStageProblem(StepProblem[Impulses]):
+    """The cone problem of a step of second order, and the velocities that its multipliers add."""
 
     mobility: Mobility
     """Mobility of M."""
-    problem: Problem
-    """The cone problem."""
-    action: Action
-    """When and where the contacts' impulses act."""
-    units: ContactUnits
-    """Conversion of the contacts' multipliers to world axes."""
     jacobians: Float[Array, "n nv"]
     """J."""
-    h: Array | float
-    """Length of the step [s]."""
 
-    def guess(self, impulses: Impulses) -> Float[Array, " n"]:
-        """Return the multipliers of given impulses, to start a solve."""
-        return self.problem.cones.join(impulses.scalars, self.units.to_local(impulses.contacts))
-
-    def impulses(self, lam: Float[Array, " n"]) -> Impulses:
-        """Return the impulses and velocities of given multipliers."""
+    def after(self, lam: Float[Array, " n"]) -> Impulses:
         scalars, blocks = self.problem.cones.split(lam)
         saddle = self.mobility.saddle
         delassus = cast(WhitenedDelassus, self.problem.delassus)

@@ -11,9 +11,9 @@ from jaxccp.ccp.solve import empty_statistics
 from jaxccp.collision.contact_cache import WarmStart
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
+from jaxccp.dynamics.contact.contact_data import smooth_data
 from jaxccp.dynamics.forces import total_force
-from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
+from jaxccp.dynamics.reaction import tendon_forces
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.damping import linear_damping
 from jaxccp.dynamics.rows.law import linear_law
@@ -79,25 +79,14 @@ def report_smooth_step(
     wrench = accelerations = jnp.zeros((len(after.position), 6), dtype)
     statistics, contacts_reported = empty_statistics(dtype, settings.stop), None
     if contact_result is not None:
-        problem, solution = contact_result.sweep.problem, contact_result.sweep.solution
-        start = contact_result.stage.start.at.state
-        world_impulses = contact_result.sweep.impulses.contacts
-        wrench = contact_wrenches(start, contacts, problem.action.lever, world_impulses, h)
-        accelerations = (
-            contact_result.stage.middle.space.twists(contact_result.sweep.impulses.velocity) / h
-        )
-        statistics = solution.statistics
+        stage, sweep = contact_result.stage, contact_result.sweep
+        world = sweep.impulses.contacts
+        wrench = sweep.problem.wrenches(stage.start.at.state, contacts, world)
+        accelerations = stage.middle.space.twists(sweep.impulses.velocity) / h
+        statistics = sweep.solution.statistics
         if settings.contact_data:
-            tolerance = settings.stop.tolerance(problem.problem)
-            contacts_reported = contact_data(
-                contacts,
-                problem.problem,
-                problem.action,
-                h,
-                solution,
-                world_impulses,
-                settings.law,
-                tolerance,
+            contacts_reported = sweep.problem.contact_data(
+                contacts, sweep.solution, world, settings.law, settings.stop
             )
     if end.smooth is not None and settings.contact_data:
         contacts_reported = smooth_data(contacts_reported, end.smooth)

@@ -7,16 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.body_mass import BodyMass
-from jaxccp.dynamics.contact.contact_units import ContactUnits
-from jaxccp.dynamics.contact.impact import Action
 from jaxccp.dynamics.free_bodies.free_bodies import FreeBodies
 from jaxccp.dynamics.free_bodies.joint_rows import JointRows
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import row_reactions
 from jaxccp.dynamics.step.advance import advance
 from jaxccp.dynamics.step.joint_correction import correct_joint_errors
+from jaxccp.dynamics.step.step_problem import StepProblem
 from jaxccp.dynamics.trees.shared_mass import SharedMass
 from jaxccp.dynamics.trees.tree_reaction import tree_reactions
 from jaxccp.dynamics.trees.velocity_rows import row_parts
@@ -30,16 +28,14 @@ from jaxccp.model.topology import Topology
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class StepSystem:
-    """The problem of one step, and the effect of its solution on the bodies.
+class StepSystem(StepProblem[Outcome]):
+    """The problem of one step on velocities, and the effect of its solution on the bodies.
 
     Generalised velocities are those of two blocks: trees and families, which share a mass matrix,
     and free bodies, which have one each. Scalar rows act on the first block, or on the second if
     there is no other; contacts act on both.
     """
 
-    problem: Problem
-    """The problem of the rows that are not eliminated."""
     r_without_impacts: Float[Array, " n"] | None
     """The problem's r without impacts [m/s]; None unless all impacts act at their time
     (``impact_times`` "all")."""
@@ -49,14 +45,8 @@ class StepSystem:
     """Bodies with masses of their own; None if there are none, or ``shared`` has them."""
     mass: BodyMass
     """Mass operator of the bodies."""
-    action: Action
-    """When and where the contacts' impulses act."""
-    units: ContactUnits
-    """Conversion of the contacts' multipliers to world axes."""
     recovery: Float[Array, ""]
     """Largest speed at which this step undoes penetration [m/s]."""
-    h: Float[Array, ""] | float
-    """Length of the step [s]."""
     topology: Topology = field(metadata={"static": True})
     """Topology of the model."""
     eliminate: bool = field(metadata={"static": True})
@@ -84,17 +74,7 @@ class StepSystem:
     def _joints(self) -> JointRows | None:
         return None if self.free_bodies is None else self.free_bodies.joints
 
-    def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
-        """Return the multipliers of the problem for given impulses, to start a solve.
-
-        Args:
-            scalars: impulses of all scalar rows [N s, N m s].
-            world: impulses of contacts in world axes: linear, then angular where contacts roll.
-        """
-        return self.problem.cones.join(scalars[self.remaining], self.units.to_local(world))
-
     def after(self, lam: Float[Array, " n"]) -> Outcome:
-        """Return velocities and impulses of the step for the multipliers ``lam`` of its problem."""
         scalars, blocks = self.problem.cones.split(lam)
         lever_velocity = late_momentum = None
         if self.action.late:
@@ -268,6 +248,8 @@ class StepSystem:
         motion, scalars = self.shared.motion, outcome.scalars
         rows = motion.loop_and_tendon_rows
         change = self.mass.apply(outcome.twist) + motion.half_step_bias - motion.momentum
+        if outcome.late_momentum_change is not None:
+            change = change + outcome.late_momentum_change
         if rows is not None:
             indices = row_order(self.topology.linkage).loop_and_tendon_rows
             change = change - rows.wrenches(scalars[indices], len(change))

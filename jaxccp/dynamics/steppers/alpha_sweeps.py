@@ -67,8 +67,9 @@ def sweeps(
         prior = current[1]
         end = end_of(x, prior)
         problem = stage.problem(state_at(end), end.velocity, prior)
-        solution = settings.solve(model, problem.problem, problem.guess(prior), stage.distant)
-        impulses = problem.impulses(solution.lam)
+        start = problem.guess(prior.scalars, prior.contacts)
+        solution = settings.solve(model, problem.problem, start, stage.distant)
+        impulses = problem.after(solution.lam)
         gained = stage.stiff_mobility.space.unwhiten(impulses.whitened - prior.whitened)
         end = replace(
             end,

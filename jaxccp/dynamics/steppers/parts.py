@@ -12,7 +12,7 @@ from jaxccp.ccp.solution import DerivativeStatus, Solution
 from jaxccp.ccp.solve import stop_gradient_unless
 from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact.contact_data import contact_data, smooth_data
+from jaxccp.dynamics.contact.contact_data import smooth_data
 from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
 from jaxccp.dynamics.contact.simultaneous_impact import (
     add_impulses_before_impact,
@@ -20,7 +20,7 @@ from jaxccp.dynamics.contact.simultaneous_impact import (
 )
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.outcome import Outcome
-from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
+from jaxccp.dynamics.reaction import tendon_forces
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step import StepSystem, assemble_system
@@ -139,7 +139,7 @@ def solve_step(settings: Settings, step: AssembledStep) -> tuple[Solution, Outco
         The solution and its outcome.
     """
     system = step.system
-    guess = system.guess(step.warm_start.scalars, step.warm_start.impulses)
+    guess = system.guess(step.warm_start.scalars[system.remaining], step.warm_start.impulses)
 
     def solve_problem(problem: Problem) -> Solution:
         return settings.solve(step.model, problem, guess, step.distant)
@@ -202,7 +202,7 @@ def report_step(
     """
     model, state, contacts, system = step.model, step.state, step.contacts, step.system
     h = system.h
-    wrenches = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, h)
+    wrenches = system.wrenches(state, contacts, outcome.contacts)
     smooth, unapplied_wrenches = step.smooth, wrenches
     if smooth is not None and smooth.resistance is not None:
         before, smooth = smooth.wrenches, forces_at_end(model, state, smooth, outcome.twist, h)
@@ -211,16 +211,8 @@ def report_step(
     tendon_forces_ = tendon_forces(model, state, step.motion, outcome.scalars, h)
     contacts_reported = None
     if settings.contact_data:
-        tolerance = settings.stop.tolerance(system.problem)
-        contacts_reported = contact_data(
-            contacts,
-            system.problem,
-            system.action,
-            h,
-            solution,
-            outcome.contacts,
-            settings.law,
-            tolerance,
+        contacts_reported = system.contact_data(
+            contacts, solution, outcome.contacts, settings.law, settings.stop
         )
         contacts_reported = (
             contacts_reported if smooth is None else smooth_data(contacts_reported, smooth)

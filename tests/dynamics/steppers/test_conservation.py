@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Law, Stop
 from jaxccp.dynamics import EulerImplicitLinearized, momentum, rollout
-from jaxccp.model import Material, Revolute, Sphere
+from jaxccp.model import Material, Plane, Revolute, Sphere
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.cluster import FIRST, SOLIDS, STEPS, TOLERANCE, H, runs, scene
 from tests.laws import CONVEX_LAW_LONG
@@ -64,6 +64,23 @@ def test_momentum_survives_bounces_at_several_times_of_one_step(
     assert np.all(np.abs(after.velocity[1:4] - state.velocity[1:4]).max(axis=1) > 0.1)
     for final, initial in zip(momentum(model, after), momentum(model, state), strict=True):
         np.testing.assert_allclose(final, initial, atol=ROUNDING)
+
+
+def test_a_joint_carries_what_a_bounce_leaves() -> None:
+    """A pendulum bounces on the ground: its momentum changes by its weight, the force of the
+    ground and that of its hinge, in the steps with a bounce too."""
+    builder, hard = ModelBuilder(), Material(restitution=1.0)
+    builder.add_shape(0, Plane(), (0, 0, -0.2), material=hard)
+    bob = builder.add_solid(Sphere(0.05), 1.0, hard, position=(0.5, 0, 0))
+    builder.add_joint(Revolute((0, 1, 0)), 0, bob, (0, 0, 0), collide=True)
+    model, state = builder.build()
+    h = 5e-3
+    _, path = rollout(model, state, EulerImplicitLinearized(h), 60)
+    velocity = np.concatenate([state.velocity[None], path.state.velocity])[:, bob]
+    assert velocity[:, 2].max() > 1
+    report = path.report
+    force = report.reactions[:, 0, :3] + report.contact_wrenches[:, bob, :3] + model.gravity
+    np.testing.assert_allclose(np.diff(velocity, axis=0) / h, force, atol=1e-9)
 
 
 @CONVEX_LAW_LONG
