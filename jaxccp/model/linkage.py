@@ -65,7 +65,8 @@ class Linkage(ByContent):
     bounded: np.ndarray
     """Mask over :attr:`servos`: whether the force of each has a limit."""
     summed: np.ndarray
-    """Coordinates along which the sum of the actuators' forces has a limit, in ascending order."""
+    """Coordinates along which the sum of several actuators' forces has a limit, in ascending
+    order."""
 
     @cached_table
     def place(self) -> tuple[np.ndarray, np.ndarray]:

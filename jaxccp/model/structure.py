@@ -142,8 +142,8 @@ def _with_time_constant(model: Model) -> Bool[np.ndarray, " ma"]:
 
 
 def _share_no_limit(model: Model) -> Bool[np.ndarray, " nm"]:
-    """Return the mask of the actuators without a limit of the sum of forces along their own axis or
-    tendon, or one of the axes that it couples."""
+    """Return the mask of the actuators without a limit of the sum of several forces, along their
+    own axis or tendon or one of the axes that it couples."""
     linkage = model.topology.linkage
     tendon, axis = linkage.routing.terms.T
     coupled = len(linkage.axes) + tendon[np.isin(axis, linkage.summed)]
@@ -153,7 +153,7 @@ def _share_no_limit(model: Model) -> Bool[np.ndarray, " nm"]:
 _FIXED = Rule(lambda model: model.topology.free, "is of a body that is fixed, or of a frame")
 _MOTOR = Rule(
     _share_no_limit,
-    "is of a motor whose axis or tendon limits the sum of forces: limit each actuator instead",
+    "is of a motor with a limit of its sum with others: limit each actuator instead",
 )
 _HARD = Rule(
     lambda model: _touching(model, hard=True, smooth=False),

@@ -26,12 +26,8 @@ class ActuatorSpec:
 def split_limits(
     actuators: Sequence[ActuatorSpec], tendons: Sequence[TendonSpec], limits: Mapping[str, Range]
 ) -> tuple[list[ActuatorSpec], dict[str, Range]]:
-    """Split force limits by axis or tendon into limits of single actuators, and limits of sums.
-
-    The limit of a single servo becomes a bound of its row, and that of a single actuator along a
-    tendon one of its force. Along an axis the force is limited after it is multiplied by the gear:
-    the bound of a servo is divided by its gear, and so changes if that of the model does later. A
-    motor has no row and stays limited along the axis, whatever its gear.
+    """Split force limits by axis or tendon into limits of single actuators, and limits of sums of
+    several actuators.
 
     Args:
         actuators: the actuators that were added.
@@ -56,10 +52,8 @@ def split_limits(
             for place in acting
             if axis in getattr(couplings.get(changed[place].axis), "terms", ())
         ]
-        sharing = [changed[place] for place in direct] + through
-        feeding = [actuator_.name for actuator_ in sharing if actuator_.actuator.feeds_back]
-        if len(direct) == len(sharing) == 1 and (feeding or axis in tendon_names):
-            actuator_ = sharing[0]
+        if len(direct) == 1 and not through:
+            actuator_ = changed[direct[0]]
             gear = 1.0 if axis in tendon_names else actuator_.actuator.gear
             if gear:
                 low, high = sorted((lower / gear, upper / gear))
@@ -69,6 +63,8 @@ def split_limits(
                     actuator_, actuator=replace(actuator_.actuator, force_limits=narrowed)
                 )
             continue
+        sharing = [changed[place] for place in direct] + through
+        feeding = [actuator_.name for actuator_ in sharing if actuator_.actuator.feeds_back]
         if feeding:
             raise ValueError(
                 f"axis {axis!r}: {', '.join(actuator_.name for actuator_ in sharing)} have a limit "

@@ -191,9 +191,6 @@ class JointBuilder(PairBuilder):
         couple this axis with others, but not those on tendons between points. Along a tendon, the
         sum is of forces without gears, and an excess scales all of them down alike.
 
-        A servo must be the only actuator of a limited axis. Its limit is divided by its gear when
-        the model is built, and changes with the gear of the model from then on.
-
         Args:
             axis: name or index of the axis or tendon, as in :meth:`add_actuator`.
             limits: lowest and highest force [N, N m].

@@ -6,7 +6,6 @@ import pytest
 import jaxccp
 from jaxccp.identify import InverseDynamics, Parameter, Problem, recording
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.inverse_dynamics.drives import with_drives
 
 TIME = np.arange(0.0, 4.0, 4e-3)
 NAMES = ('axes["a"].damping', 'axes["b"].damping')
@@ -79,16 +78,6 @@ def test_the_torque_of_a_leader_moves_its_follower(share: float | None, kind: st
     log = recording(TIME, position=position, torque=torque, control=control)
     motor = '<actuator><motor name="b" joint="b"/></actuator>'
     np.testing.assert_allclose(fitted(load(MIMIC + motor), log), TRUTH, atol=3e-3)
-
-
-def test_recorded_torques_are_not_limited() -> None:
-    """The limit of a joint's actuators holds for its other torques only."""
-    limited = PENDULUMS.replace("<joint", '<joint actuatorfrcrange="-.1 .1"')
-    motors = '<actuator><motor joint="a"/><motor joint="b"/></actuator>'
-    driven = with_drives(subject_of(load(motors, limited), []), ("a",), (), 1e-3, 1.0)
-    np.testing.assert_array_equal(
-        driven.model.axes.actuator_limits, [[-np.inf, np.inf], [-0.1, 0.1]]
-    )
 
 
 def test_joints_in_loops_are_refused_and_others_are_not() -> None:

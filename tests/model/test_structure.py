@@ -134,7 +134,7 @@ def test_motors_that_share_a_limit_stay_motors(along: str) -> None:
         builder.add_actuator(jaxccp.motor(), "rope")
     builder.limit_actuators(along, (-1.0, 1.0))
     model, _ = builder.build()
-    with pytest.raises(ValueError, match="limits the sum of forces"):
+    with pytest.raises(ValueError, match="limit of its sum with others"):
         with_structure(model, {"actuators.damping": [0]})
     assert with_structure(model, {"actuators.damping": None}).topology == model.topology
 

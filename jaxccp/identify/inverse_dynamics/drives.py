@@ -77,8 +77,7 @@ def without_actuators(
     subject: Subject, torques: Sequence[str], motions: Sequence[str] = ()
 ) -> Subject:
     """Return the subject without its actuators on some axes. Those on tendons are gone where they
-    move an axis whose torque was measured, which has their part in it; so are the limits of that
-    axis's torque.
+    move an axis whose torque was measured, which has their part in it.
 
     Args:
         subject: the model.
@@ -93,11 +92,7 @@ def without_actuators(
         name: jnp.where(acting, getattr(actuators, name), 0.0)
         for name in ("gain", "offset", "stiffness", "damping")
     }
-    linkage, limits = model.topology.linkage, model.axes.actuator_limits
-    measured = np.isin(linkage.summed, [linkage.axis(name) for name in torques])
-    limits = jnp.where(measured[:, None], jnp.asarray([-jnp.inf, jnp.inf], limits.dtype), limits)
-    axes = replace(model.axes, actuator_limits=limits)
-    return replace(subject, model=replace(model, actuators=replace(actuators, **silent), axes=axes))
+    return replace(subject, model=replace(model, actuators=replace(actuators, **silent)))
 
 
 def acting_actuators(
