@@ -90,7 +90,7 @@ class Problem:
         """Return warnings about the recordings (units, order of joints, missing samples), and about
         parameters that cases do not share."""
         lines = [line for case in self.cases for line in check(case.mechanism, case.recordings)]
-        for parameter in self.parameters:
+        for parameter in self.parameters if len(self.plans) > 1 else ():
             if parameter.shared or not isinstance(parameter.path, str):
                 each = [ParameterSet([parameter], plan.subject).names[0] for plan in self.plans]
                 if len(names := dict.fromkeys(each)) > 1:

@@ -76,6 +76,7 @@ class BodyBuilder(PairBuilder):
         check_shape("add_solid", shape)
         check_material("add_solid", material)
         name = name_or_default("body", pose.get("name"), len(self._bodies))
+        fresh("body", name, self._body_names)
         fresh("shape", name, self._shape_names)  # before the body is added
         body = self.add_body(mass, shape.inertia(mass), **pose)
         offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN

@@ -105,7 +105,7 @@ class JointBuilder(PairBuilder):
                 for body_ in bodies_
             ]
             frames = body_frames[0], body_frames[1]
-        elif anchor is not ORIGIN or quaternion is not IDENTITY:
+        elif not (np.array_equal(anchor, ORIGIN) and np.array_equal(quaternion, IDENTITY)):
             raise ValueError(f"{what}: give frames, or anchor and quaternion, not both")
         else:
             self._explicit_frames = True
@@ -189,7 +189,9 @@ class JointBuilder(PairBuilder):
 
         Along an axis, the sum is of forces times gears. It includes the actuators on tendons that
         couple this axis with others, but not those on tendons between points. Along a tendon, the
-        sum is of forces without gears, and an excess scales all of them down alike.
+        sum is of forces without gears, and an excess scales all of them down alike. The limit of an
+        axis with one actuator becomes ``force_limits`` of that actuator, divided by its gear, when
+        the model is built.
 
         Args:
             axis: name or index of the axis or tendon, as in :meth:`add_actuator`.

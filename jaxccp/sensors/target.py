@@ -31,8 +31,8 @@ class Sensor:
     """A kind of :data:`jaxccp.sensors.KINDS`, such as ``gyro``."""
     about: About = "world"
     """What the sensor reads: the name of an axis, joint, tendon, actuator or body, depending on the
-    kind. For a sensor of a frame, the name of a site, ``"world"``, or a :class:`jaxccp.Site`. For a
-    subtree, the name of a body, which includes its descendants, or a sequence of bodies."""
+    kind. For a sensor of a frame, the name of a site, or a :class:`jaxccp.Site`. For a subtree, the
+    name of a body, which includes its descendants, or a sequence of bodies."""
     against: str | Site = WORLD_FRAME
     """Frame that ``framepos``, ``framequat``, the axes ``framexaxis``, …, ``framelinvel`` and
     ``frameangvel`` are relative to: the name of a site, ``"world"``, or a :class:`jaxccp.Site`."""
@@ -80,6 +80,12 @@ class Finder:
             raise ValueError(
                 f"{label}: {sensor.kind} is about the whole model, not {sensor.about!r}: leave out "
                 "about"
+            )
+        is_unnamed = sensor.about == "world" and "world" not in self.sites.names
+        if about == "frame" and is_unnamed and KINDS[sensor.kind].counts != "pairs":
+            raise ValueError(
+                f"{label}: a {sensor.kind} is about a frame: give the name of a site as about, or "
+                "Site(0) for the world"
             )
         if about in ("frame", "all"):
             return None

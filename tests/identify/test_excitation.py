@@ -191,7 +191,7 @@ def test_limits_are_read_and_wrong_ones_refused(arm):
         ("clearance=0.1:0.2", r"'clearance=0\.1:0\.2': clearance takes one number"),
         ("clearance.knee=0.1", "and no joint"),
         ("position.hip=1:-1", "not below"),
-        ("torque.hip=0:inf", "torque of hip: 0 … inf leaves out 0 and has one end"),
+        ("torque.hip=0:inf", "torque of hip: 0 … inf has one end only"),
     ):
         with pytest.raises(ValueError, match=match):
             joint_limits(Limits.read(text), arm, JOINTS)

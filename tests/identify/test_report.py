@@ -240,14 +240,16 @@ def test_a_model_alone_does_not_tell_the_frames_of_free_bodies(tmp_path):
         replace(loaded.model, bodies=replace(loaded.model.bodies, **changed))
         for changed in (
             {"mass": loaded.model.bodies.mass.at[1].multiply(2.0)},
-            {"inertia": 2.0 * loaded.model.bodies.inertia},
+            {"inertia": loaded.model.bodies.inertia.at[1].multiply(2.0)},
         )
     )
     file = tmp_path / "b.xml"
     assert write_identified(heavy, loaded, file) == ()
     np.testing.assert_allclose(load(file).model.bodies.mass[1], heavy.bodies.mass[1])
+    assert write_identified(wide, loaded, file) == ()  # the centre stays
+    away = replace(wide, shapes=replace(wide.shapes, position=wide.shapes.position + 0.1))
     with pytest.raises(ValueError, match="give the fit"):
-        write_identified(wide, loaded, file)
+        write_identified(away, loaded, file)
     with pytest.raises(ValueError, match="leave out case="):
         write_identified(heavy, loaded, file, case=1)
 

@@ -1,6 +1,7 @@
 """Test smooth surfaces in the builder: what is refused, and which contacts are smooth."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -73,8 +74,10 @@ def test_surfaces_of_a_model_must_go_together() -> None:
 
 
 def test_springs_across_the_normal_are_those_along_it_unless_given() -> None:
-    assert SmoothCoefficients(1e5, 50.0) == SmoothCoefficients(1e5, 50.0, 1e5, 50.0)
-    assert SmoothCoefficients(1e5, 50.0, 0.0, 0.0).tangential_stiffness == 0.0
+    normal = SmoothCoefficients(1e5, 50.0)
+    assert normal.springs_and_dashpots == (1e5, 50.0, 1e5, 50.0)
+    assert replace(normal, normal_stiffness=2e5).springs_and_dashpots == (2e5, 50.0, 2e5, 50.0)
+    assert replace(normal, tangential_damping=0.0).springs_and_dashpots == (1e5, 50.0, 1e5, 0.0)
 
 
 def test_a_pair_is_smooth_if_either_surface_is() -> None:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.figure import Figure
 
 from jaxccp.identify.cube.errors import Comparison, TossErrors
 from jaxccp.identify.cube.fit import PARAMETERS, UNITS, CubeFit, CubeSettings
@@ -16,6 +16,9 @@ from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.simulation.toss_simulation import FIRST
 from jaxccp.io.errors import InputError
 from jaxccp.io.output import finite
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PICTURED = 3
 """Number of held-out tosses in the picture."""

@@ -125,8 +125,8 @@ def joint_limits(
         for kind, (low, high) in zip(QUANTITIES, out[:, :, number], strict=True):
             if np.isfinite(low) != np.isfinite(high) and not low < 0 < high:
                 raise ValueError(
-                    f"{kind} of {name}: {low:g} … {high:g} leaves out 0 and has one end only: give "
-                    "the other end, too"
+                    f"{kind} of {name}: {low:g} … {high:g} has one end only and no room on the "
+                    "other side of 0: give the other end, too"
                 )
         if not np.isfinite(out[1:, :, number]).all(axis=1).any():
             raise ValueError(

@@ -16,7 +16,7 @@ from jaxccp.io.errors import InputError
 from jaxccp.io.output import finite, write_file
 
 
-def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
+def fit_as_json(fit: Fit, curves: Sequence[CaseCurves]) -> dict[str, Any]:
     """Return parameters with their uncertainty, errors by channel and the losses of a fit, ready
     for JSON; null for infinite numbers.
 
@@ -64,7 +64,7 @@ def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
     }
 
 
-def correlation(fit: "Fit") -> np.ndarray:
+def correlation(fit: Fit) -> np.ndarray:
     """Return the correlation matrix of the parameters' errors; NaN for parameters that are not
     determined."""
     covariance = fit.uncertainty.covariance

@@ -128,7 +128,7 @@ def columns_of(plan: Curved) -> tuple[Column, ...]:
     return tuple(out)
 
 
-def curves_of(fit: "Fit") -> list[CaseCurves]:
+def curves_of(fit: Fit) -> list[CaseCurves]:
     """Return the curves of all cases whose plans can be drawn, simulated from the initial states of
     the fit."""
     return [
@@ -138,7 +138,7 @@ def curves_of(fit: "Fit") -> list[CaseCurves]:
     ]
 
 
-def _of_case(fit: "Fit", case: int, plan: Any) -> CaseCurves:
+def _of_case(fit: Fit, case: int, plan: Any) -> CaseCurves:
     objective, point = fit.problem.objective, fit.point
     evaluator = objective.evaluators[case]
 

@@ -25,7 +25,7 @@ STRONG = 0.5
 
 
 def page(
-    fit: "Fit",
+    fit: Fit,
     content: dict[str, Any],
     curves: Sequence[CaseCurves],
     title: str,
@@ -148,7 +148,7 @@ def _parameters(content: dict[str, Any]) -> str:
     return _table(head, rows, marked)
 
 
-def _bodies(fit: "Fit") -> str:
+def _bodies(fit: Fit) -> str:
     """Return a table of the bodies whose inertias the fit has changed, as HTML."""
     rows, plans = [], fit.problem.plans
     for case, plan in enumerate(plans):
@@ -178,7 +178,7 @@ def _identifiability(content: dict[str, Any]) -> str:
     return f"<p>Without priors, the recordings leave these open:</p><ul>{lines}</ul>"
 
 
-def _correlations(fit: "Fit") -> str:
+def _correlations(fit: Fit) -> str:
     values, names = correlation(fit), fit.names
     if len(names) < 2:
         return ""

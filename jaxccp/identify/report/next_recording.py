@@ -18,7 +18,7 @@ WEAK = 0.1
 
 
 def next_as_json(
-    fit: "Fit", profiles: Sequence[Profile], motion: Excitation | None
+    fit: Fit, profiles: Sequence[Profile], motion: Excitation | None
 ) -> dict[str, Any]:
     """Return base parameters, weakest combinations, profiles and planned motion of a fit, ready for
     JSON; null for infinite numbers.

@@ -30,7 +30,7 @@ REACH = 3.0
 they are not drawn."""
 
 
-def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
+def replay(fit: Fit, curves: CaseCurves) -> dict[str, Any] | None:
     """Return the outlines of bodies and their measured and simulated poses over time, ready for
     JSON; None if no positions were compared.
 

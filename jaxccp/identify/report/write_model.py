@@ -37,8 +37,8 @@ def write_identified(
         ``URDF:``.
 
     Raises:
-        ValueError: ``identified`` is a model, and ``case`` is given, or a free body has another
-            inertia than in the source: its frame may lie elsewhere, which only the fit tells.
+        ValueError: ``identified`` is a model, and ``case`` is given, or a free body may have
+            another centre of mass than in the source, which only the fit tells.
         InputError: the source is another mechanism than the model, or cannot be written.
     """
     loaded = source if isinstance(source, Loaded) else load(source)
@@ -48,19 +48,17 @@ def write_identified(
         model = identified
         if case:
             raise ValueError("a model has no cases: leave out case=, or give the fit")
-        free = layout.places.free[2]
-        before, after = (bodies.inertia[free] for bodies in (loaded.model.bodies, model.bodies))
-        if not np.allclose(before, after, rtol=1e-6, atol=0.0):
-            raise ValueError(
-                "the model has another inertia of a free body, and does not tell where the body's "
-                "frame lies about its centre of mass then: give the fit"
-            )
     else:
         subject, remarks = _of_fit(identified, case)
         model, layout = subject.model, subject.layout
     if model.topology.bodies != loaded.model.topology.bodies:
         what = f"has the bodies {', '.join(loaded.model.topology.bodies)}, not those of the model"
         raise InputError(loaded.source, what, "give what load returned for the model's file")
+    if isinstance(identified, Model) and _moves_frames(loaded, model):
+        raise ValueError(
+            "the model has another inertia and other places on a free body, and does not tell "
+            "where the body's frame lies about its centre of mass then: give the fit"
+        )
     out = Path(out)
     sentences = write_model(loaded, model, layout, out, remarks)
     if not loaded.reading.origin.urdf:
@@ -69,7 +67,22 @@ def write_identified(
     return (*sentences, *(f"URDF: {line}" for line in by_urdf if line not in sentences))
 
 
-def _of_fit(fit: "Fit", case: int) -> tuple[Subject, list[str]]:
+def _moves_frames(loaded: Loaded, model: Model) -> bool:
+    """Tell whether a free body of a model may have another centre of mass than in its file: its
+    inertia is another, and so are places on bodies, which are relative to their centres."""
+    free, before = loaded.layout.places.free[2], loaded.model
+    inertias = [np.asarray(bodies.inertia[free]) for bodies in (before.bodies, model.bodies)]
+    if np.allclose(*inertias, rtol=1e-6, atol=1e-6 * np.abs(inertias[0]).max(initial=0.0)):
+        return False
+    pairs = (
+        (before.shapes.position, model.shapes.position),
+        (before.sites.position, model.sites.position),
+        (before.joints.anchor, model.joints.anchor),
+    )
+    return not all(np.allclose(*pair, rtol=0.0, atol=1e-9) for pair in pairs)
+
+
+def _of_fit(fit: Fit, case: int) -> tuple[Subject, list[str]]:
     """Return the model of a case, and sentences about results that a model file cannot hold.
 
     Parameters of single recordings have their initial values in it.

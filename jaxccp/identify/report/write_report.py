@@ -17,7 +17,7 @@ from jaxccp.names import unused
 
 
 def write_report(
-    fit: "Fit",
+    fit: Fit,
     folder: Path,
     profiles: Sequence[Profile] = (),
     planned: Excitation | None = None,

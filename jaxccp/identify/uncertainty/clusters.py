@@ -1,10 +1,10 @@
 """Clusters of errors that depend on one another, and the covariance of the gradient of a loss."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from jaxccp.identify.estimation.elimination import Reduced
 from jaxccp.identify.estimation.objective import Objective, Point
@@ -27,8 +27,9 @@ class Cluster:
     """Indices of the parameters that act on these segments."""
     score: Float[np.ndarray, " p"]
     """Gradient of the cluster's loss with respect to them."""
-    information: Float[np.ndarray, "p p"]
-    """Gauss–Newton matrix of the cluster's loss, initial states eliminated."""
+    information: Float[np.ndarray, "p p"] | None
+    """Gauss–Newton matrix of the cluster's loss, initial states eliminated; None if clusters divide
+    a chain of joined segments, whose information is that of the whole chain."""
 
     def without_leverage(
         self, score: Float[np.ndarray, " p"], inverse: Float[np.ndarray, "p p"]
@@ -45,6 +46,7 @@ class Cluster:
             inverse: H⁻¹ for the cluster's parameters, in units in which H has a unit diagonal, as
                 ``score`` and the information.
         """
+        assert self.information is not None
         values, vectors = np.linalg.eigh(0.5 * (self.information + self.information.T))
         kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
         root = vectors[:, kept] * np.sqrt(values[kept])
@@ -72,16 +74,20 @@ def gradient_covariance(
     clusters = _clusters(objective, point, reduced)
     count = len(clusters)
     scale = np.sqrt(np.maximum(np.diag(reduced.corner), 1e-300))
-    scores = np.zeros((count, len(scale)))
-    for score, cluster in zip(scores, clusters, strict=True):
-        score[cluster.rows] = cluster.score
+    scores, acts = np.zeros((count, len(scale))), np.zeros((count, len(scale)), bool)
+    for number, cluster in enumerate(clusters):
+        scores[number, cluster.rows], acts[number, cluster.rows] = cluster.score, True
     # At bounds, and with priors, the sum of the scores is not 0; that is no noise.
-    scores = (scores - scores.mean(axis=0)) / scale
+    mean = scores.sum(axis=0) / np.maximum(acts.sum(axis=0), 1)
+    scores = np.where(acts, scores - mean, 0.0) / scale
     inverse = inverse * np.outer(scale, scale)
     for score, cluster in zip(scores, clusters, strict=True):
         rows = cluster.rows
+        if cluster.information is None:
+            score *= np.sqrt(count / max(count - 1, 1))
+            continue
         information = cluster.information / np.outer(scale[rows], scale[rows])
-        scaled = Cluster(rows, score[rows], information)
+        scaled = replace(cluster, information=information)
         score[rows] = scaled.without_leverage(score[rows], inverse[np.ix_(rows, rows)])
     scores = scores * scale
     return scores.T @ scores, count
@@ -92,37 +98,45 @@ def _clusters(objective: Objective, point: Point, reduced: Reduced) -> list[Clus
     found, first = [], 0
     for case, terms in enumerate(point.terms):
         all_rows, usable = objective.rows(case), np.flatnonzero(terms.usable)
-        number = _cluster_of_segments(objective, point, case)
+        number, joined = _cluster_of_segments(objective, point, case), _joined(objective, case)
+        cut = joined[:-1] & (number[1:] != number[:-1])
+        gradient, matrix = _of_segments(objective, point, case, all_rows.shape[1])
+        different, kind = np.unique(all_rows, axis=0, return_inverse=True)
         for name in np.unique(number[usable]):
             segments = usable[number[usable] == name]
             rows = np.unique(all_rows[segments])
             score, information = np.zeros(len(rows)), np.zeros((len(rows), len(rows)))
-            for i in segments:
-                place = np.searchsorted(rows, all_rows[i])
-                gradient, matrix = _segment(objective, point, case, int(i))
-                np.add.at(score, place, gradient)
-                np.add.at(information, np.ix_(place, place), matrix)
-                if reduced.factors:
-                    information -= reduced.eliminated(first + int(i), rows)
-            found.append(Cluster(rows, score, information))
+            for like in np.unique(kind[segments]):
+                alike, place = segments[kind[segments] == like], different[like]
+                place = np.searchsorted(rows, place)
+                np.add.at(score, place, gradient[alike].sum(axis=0))
+                np.add.at(information, np.ix_(place, place), matrix[alike].sum(axis=0))
+            for i in segments if reduced.factors else ():
+                information -= reduced.eliminated(first + int(i), rows)
+            found.append(Cluster(rows, score, None if cut.any() else information))
         first += len(all_rows)
     return found
 
 
-def _segment(
-    objective: Objective, point: Point, case: int, index: int
-) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, "p p"]]:
-    """Return gradient and Gauss–Newton matrix of a segment and of the gap after it, with respect to
-    the segment's parameters."""
+def _joined(objective: Objective, case: int) -> Bool[np.ndarray, " n"]:
+    """Return the mask of the segments of a case that have to end where the next one starts."""
+    return np.asarray(objective.evaluators[case].plan.batch.joined, bool)
+
+
+def _of_segments(
+    objective: Objective, point: Point, case: int, p: int
+) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "n p p"]]:
+    """Return gradient and Gauss–Newton matrix of each segment of a case and of the gap after it,
+    with respect to the segment's p parameters."""
     evaluator, terms = objective.evaluators[case], point.terms[case]
-    p = objective.rows(case).shape[1]
-    gradient, matrix = terms.gradient[index, :p], terms.hessian[index, :p, :p]
-    if not evaluator.plan.batch.joined[index]:
-        return gradient, matrix
-    weight = evaluator.gaps.weight(index)
-    gap = weight * (point.starts[case][index + 1] - terms.end[index])
-    slope = -weight[:, None] * terms.end_jacobian[index][:, :p]
-    return gradient + slope.T @ gap, matrix + slope.T @ slope
+    gradient, matrix = terms.gradient[:, :p].copy(), terms.hessian[:, :p, :p].copy()
+    for i in np.flatnonzero(_joined(objective, case) & terms.usable):
+        weight = evaluator.gaps.weight(int(i))
+        gap = weight * (point.starts[case][i + 1] - terms.end[i])
+        slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
+        gradient[i] += slope.T @ gap
+        matrix[i] += slope.T @ slope
+    return gradient, matrix
 
 
 def _cluster_of_segments(objective: Objective, point: Point, case: int) -> Int[np.ndarray, " n"]:

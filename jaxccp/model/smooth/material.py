@@ -56,10 +56,19 @@ class SmoothCoefficients:
     """Strength of adhesion, as :attr:`SmoothMaterial.adhesion`."""
 
     def __post_init__(self) -> None:
-        for kind in ("stiffness", "damping"):
-            if getattr(self, f"tangential_{kind}") is None:
-                object.__setattr__(self, f"tangential_{kind}", getattr(self, f"normal_{kind}"))
         for f in fields(self):
-            nonnegative(f"SmoothCoefficients: {f.name}", getattr(self, f.name))
+            if (value := getattr(self, f.name)) is not None:
+                nonnegative(f"SmoothCoefficients: {f.name}", value)
         if self.normal_stiffness == 0:
             raise ValueError("SmoothCoefficients: normal_stiffness [N/m] must be positive, not 0")
+
+    @property
+    def springs_and_dashpots(self) -> tuple[float, float, float, float]:
+        """Normal stiffness and damping, then the tangential ones."""
+        spring, dashpot = self.tangential_stiffness, self.tangential_damping
+        return (
+            self.normal_stiffness,
+            self.normal_damping,
+            self.normal_stiffness if spring is None else spring,
+            self.normal_damping if dashpot is None else dashpot,
+        )

@@ -21,13 +21,6 @@ from jaxccp.model.smooth import (
 from jaxccp.model.topology import Topology
 from jaxccp.scene.tables.shape_tables import PairFriction, ShapeSpec, pair_groups
 
-SPRINGS_AND_DASHPOTS = (
-    "normal_stiffness",
-    "normal_damping",
-    "tangential_stiffness",
-    "tangential_damping",
-)
-"""Fields of :class:`SmoothCoefficients` in the columns of ``SmoothSurfaces.coefficients``."""
 MayTouch = Callable[[int, int], bool]
 """Function that tells whether two shapes, given by index, can collide."""
 
@@ -120,10 +113,10 @@ def smooth_surfaces(
             [hard if surface is None else numbers(surface) for surface in surfaces], float
         )
 
-    def springs_and_dashpots(surface: SmoothMaterial | SmoothCoefficients) -> list[float]:
-        return [getattr(surface, name) for name in SPRINGS_AND_DASHPOTS]
+    def springs_and_dashpots(surface: SmoothMaterial | SmoothCoefficients) -> Sequence[float]:
+        return getattr(surface, "springs_and_dashpots", rigid)
 
-    rigid = [np.inf] * len(SPRINGS_AND_DASHPOTS)
+    rigid = (np.inf,) * 4  # in series with others, as hard surfaces are
     return SmoothSurfaces(
         young_modulus=column(lambda surface: getattr(surface, "young_modulus", np.inf), np.inf),
         poisson_ratio=column(lambda surface: getattr(surface, "poisson_ratio", 0.0), 0.0),
