@@ -125,10 +125,10 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _overridden(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of a case overridden by those that are given, tables key by key; settings of
-    another residual are left out."""
-    table = {"residual": "simulate", **settings, **given}
-    if table["residual"] != settings.get("residual", "simulate"):
+    """Return settings of a case overridden by those that are given, tables key by key; settings
+    that were given with another residual are left out."""
+    table = {**settings, **given}
+    if "residual" in settings and table["residual"] != settings["residual"]:
         settings = {**settings, "settings": {}}
     for name in ("settings", "load", "read"):
         table[name] = {**settings.get(name, {}), **given.get(name, {})}
@@ -176,7 +176,7 @@ def _case(
     }
     check_keys(source, "read", reading, READING)
     check_types(source, "read", reading, get_type_hints(read))
-    residual = table["residual"]
+    residual = table.get("residual", "simulate")
     if residual not in RESIDUALS:
         check_keys(source, "residual", {residual: None}, RESIDUALS)
     settings = {**table["settings"], **request.settings, **request.stepping}

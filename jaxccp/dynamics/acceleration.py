@@ -49,10 +49,10 @@ def accelerations(
         force: applied force [N] and torque [N m] on each body, world axes.
 
     Raises:
-        ValueError: an array has another shape; the mass matrix is block diagonal; or there is
-            armature along a coordinate that a flexible body moves, but there was none when the
-            model was built. Within ``jit`` the last is not seen, and the inertia of such a rotor is
-            left out.
+        ValueError: an array has another shape; the mass matrix is block diagonal; smooth contact
+            has the tangential springs of one step, and no step is taken; or there is armature along
+            a coordinate that a flexible body moves, but there was none when the model was built.
+            Within ``jit`` the last is not seen, and the inertia of such a rotor is left out.
     """
     state = checked_state(model, state)
     model = second_order_model(model, "accelerations")

@@ -130,7 +130,11 @@ class NodalFamily(Family):
         return self._rooted(q, h)[0]
 
     def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        return self.factorise(self.with_stiffness(q, h, "stiffness"))
+        parts = self.with_stiffness(q, h, "stiffness")
+        # Add the size of rounding errors, above the stiffness of free motions in long steps.
+        diagonal = jnp.eye(3 * parts.shape[1], dtype=q.dtype).reshape(parts.shape[1:])
+        rounding = q.size * float(jnp.finfo(q.dtype).eps) * diagonal
+        return self.factorise(parts + rounding * jnp.abs(parts))
 
     @property
     def _points(self) -> integrals.Points:
@@ -156,7 +160,7 @@ class NodalFamily(Family):
 
     def _rooted(self, q: Float[Array, " nv"], h: Array | float) -> tuple[BandRoot, Bool[Array, ""]]:
         """Return the root of M̂⁻¹, and whether it uses the convex stiffness."""
-        if _is_zero(h):
+        if isinstance(h, int | float) and h == 0:  # M̂ = M
             return self.factorise(self._mass_blocks), jnp.asarray(False)
         return _checked_root(self, q, jnp.asarray(h, q.dtype))
 
@@ -183,7 +187,7 @@ class NodalFamily(Family):
             h: length of the step [s].
             which: name of the law's method that gives the stiffness: "stiffness" or "convex".
         """
-        if _is_zero(h):
+        if isinstance(h, int | float) and h == 0:  # M̂ = M
             return self._mass_blocks
         y, law = integrals.gradients(self._points, self._of_elements(q)), self._points.law
         density = h * h * law.at(y, which) + h * law.at(y, "viscosity")
@@ -245,11 +249,6 @@ class NodalFamily(Family):
         return full.at[indices].add(parts.reshape(indices[0].shape))[:number]
 
 
-def _is_zero(h: Array | float) -> bool:
-    """Return whether the step is known to have no length; then M̂ = M."""
-    return isinstance(h, int | float) and h == 0
-
-
 @jax.custom_jvp
 def _checked_root(
     family: NodalFamily, q: Float[Array, " nv"], h: Float[Array, ""]
@@ -260,13 +259,13 @@ def _checked_root(
     differentiation, which would otherwise give NaN.
     """
 
-    def failed(carry: tuple[BandRoot, Array]) -> Array:
-        return ~(carry[1] | jnp.all(jnp.isfinite(carry[0].inverse)))
-
     def convex_root(_: tuple[BandRoot, Array]) -> tuple[BandRoot, Array]:
         return family.factorise(family.with_stiffness(q, h, "convex")), jnp.asarray(True)
 
-    return jax.lax.while_loop(failed, convex_root, (family.tangent_root(q, h), jnp.asarray(False)))
+    start = family.factorise(family.with_stiffness(q, h, "stiffness")), jnp.asarray(False)
+    return jax.lax.while_loop(
+        lambda carry: ~(carry[1] | jnp.all(jnp.isfinite(carry[0].inverse))), convex_root, start
+    )
 
 
 @_checked_root.defjvp

@@ -236,8 +236,9 @@ def find_bounces(
 ) -> Bool[Array, " c"]:
     """Return the mask of the impacts that rebound by Newton's law, as if surfaces were rigid.
 
-    Compliant surfaces rebound when they meet, which is when they were apart a step ago. Once they
-    overlap, their spring acts: with a rebound in each step it would never be compressed at speed.
+    Compliant surfaces rebound when they meet, which is when they were apart a step ago, as their
+    velocities before the step tell. Once they overlap, their spring acts: with a rebound in each
+    step it would never be compressed at speed.
 
     Args:
         contacts: the contacts at the start of the step.

@@ -2,12 +2,11 @@
 memory."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
-from jax.core import jaxprs_in_params
-from jax.extend.core import Jaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.dynamics.inertia import TURNS
@@ -62,7 +61,8 @@ def checkpoints(
         return Checkpoints()
     carry = jax.eval_shape(stepper.init, model, state)
     kept = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
-    impulses = _named_bytes(jax.make_jaxpr(stepper.advance)(model, carry).jaxpr)
+    leaves, structure = jax.tree.flatten(jax.eval_shape(lambda: (model, carry)))
+    impulses = _bytes_of_step(stepper, structure, tuple(leaves))
     steps = records * every
     if steps * (kept + impulses) <= memory:
         return Checkpoints()
@@ -86,6 +86,22 @@ def _divisors(number: int) -> list[int]:
     return [n for n in range(1, number + 1) if number % n == 0]
 
 
+@lru_cache(maxsize=64)
+def _bytes_of_step(
+    stepper: Stepper, structure: Any, leaves: tuple[jax.ShapeDtypeStruct, ...]
+) -> int:
+    """Return the bytes of what :data:`keep_impulses` stores of a step.
+
+    Args:
+        stepper: the stepper.
+        structure: structure of model and carry.
+        leaves: their arrays.
+    """
+    return _named_bytes(
+        jax.make_jaxpr(stepper.advance)(*jax.tree.unflatten(structure, leaves)).jaxpr
+    )
+
+
 def _named_bytes(program: Jaxpr) -> int:
     """Return the bytes of what :data:`keep_impulses` stores of a program."""
     count = 0
@@ -93,6 +109,12 @@ def _named_bytes(program: Jaxpr) -> int:
         if equation.params.get("name") in (IMPULSES, TURNS):
             shapes: list[Any] = [variable.aval for variable in equation.outvars]
             count += sum(array.size * array.dtype.itemsize for array in shapes)
-        inner = sum(map(_named_bytes, jaxprs_in_params(equation.params)))
+        parts = [
+            part
+            for value in equation.params.values()
+            for part in (value if isinstance(value, tuple) else (value,))
+        ]
+        inner = sum(_named_bytes(part) for part in parts if isinstance(part, Jaxpr))
+        inner += sum(_named_bytes(part.jaxpr) for part in parts if isinstance(part, ClosedJaxpr))
         count += inner * equation.params.get("length", 1)  # of a loop
     return count

@@ -228,6 +228,7 @@ class ContactStage:
         is_impact = find_impacts(self.middle.model, contacts, u_before, mean, no_acceleration, h)
         timed = find_bounces(contacts, is_impact, u_before, h)
         timed = timed | (is_impact & (contacts.compliance == 0))
+        timed = timed if self.distant is None else timed & ~self.distant
         gap = jnp.maximum(contacts.gap, 0.0)
         delay = safe.divide(gap, jnp.where(timed, -h * mean, 0.0))
         delay = jnp.where(timed, delay, MIDDLE)
