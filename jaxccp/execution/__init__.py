@@ -1,1 +1,1 @@
-"""How programs run: compiled calls, batches of copies, several devices; functions for pytrees."""
+"""Compiled calls, batches of copies, several devices, and functions for pytrees."""

@@ -92,8 +92,8 @@ class Problem:
         lines = [line for case in self.cases for line in check(case.mechanism, case.recordings)]
         for parameter in self.parameters if len(self.plans) > 1 else ():
             if parameter.shared or not isinstance(parameter.path, str):
-                each = [ParameterSet([parameter], plan.subject).names[0] for plan in self.plans]
-                if len(names := dict.fromkeys(each)) > 1:
+                sets = [ParameterSet([parameter], plan.subject) for plan in self.plans]
+                if len(names := dict.fromkeys(found.names[0] for found in sets)) > 1:
                     lines.append(
                         f"{parameter.path} shares other rows in one case than in another, and has "
                         f"a value for each: {', '.join(names)}"

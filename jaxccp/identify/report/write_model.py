@@ -54,7 +54,7 @@ def write_identified(
     if model.topology.bodies != loaded.model.topology.bodies:
         what = f"has the bodies {', '.join(loaded.model.topology.bodies)}, not those of the model"
         raise InputError(loaded.source, what, "give what load returned for the model's file")
-    if isinstance(identified, Model) and _moves_frames(loaded, model):
+    if isinstance(identified, Model) and _has_other_centres(loaded, model):
         raise ValueError(
             "the model has another inertia and other places on a free body, and does not tell "
             "where the body's frame lies about its centre of mass then: give the fit"
@@ -67,7 +67,7 @@ def write_identified(
     return (*sentences, *(f"URDF: {line}" for line in by_urdf if line not in sentences))
 
 
-def _moves_frames(loaded: Loaded, model: Model) -> bool:
+def _has_other_centres(loaded: Loaded, model: Model) -> bool:
     """Tell whether a free body of a model may have another centre of mass than in its file: its
     inertia is another, and so are places on bodies, which are relative to their centres."""
     free, before = loaded.layout.places.free[2], loaded.model

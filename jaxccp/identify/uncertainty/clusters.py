@@ -101,16 +101,17 @@ def _clusters(objective: Objective, point: Point, reduced: Reduced) -> list[Clus
         number, joined = _cluster_of_segments(objective, point, case), _joined(objective, case)
         cut = joined[:-1] & (number[1:] != number[:-1])
         gradient, matrix = _of_segments(objective, point, case, all_rows.shape[1])
-        different, kind = np.unique(all_rows, axis=0, return_inverse=True)
+        parameter_sets, kind = np.unique(all_rows, axis=0, return_inverse=True)
+        kind = kind.reshape(-1)  # NumPy 2.0 gives it two axes
         for name in np.unique(number[usable]):
             segments = usable[number[usable] == name]
             rows = np.unique(all_rows[segments])
             score, information = np.zeros(len(rows)), np.zeros((len(rows), len(rows)))
-            for like in np.unique(kind[segments]):
-                alike, place = segments[kind[segments] == like], different[like]
-                place = np.searchsorted(rows, place)
-                np.add.at(score, place, gradient[alike].sum(axis=0))
-                np.add.at(information, np.ix_(place, place), matrix[alike].sum(axis=0))
+            for index in np.unique(kind[segments]):
+                subset = segments[kind[segments] == index]
+                place = np.searchsorted(rows, parameter_sets[index])
+                np.add.at(score, place, gradient[subset].sum(axis=0))
+                np.add.at(information, np.ix_(place, place), matrix[subset].sum(axis=0))
             for i in segments if reduced.factors else ():
                 information -= reduced.eliminated(first + int(i), rows)
             found.append(Cluster(rows, score, None if cut.any() else information))
