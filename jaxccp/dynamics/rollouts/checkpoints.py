@@ -61,7 +61,7 @@ def checkpoints(
         return Checkpoints()
     carry = jax.eval_shape(stepper.init, model, state)
     kept = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
-    leaves, structure = jax.tree.flatten(jax.eval_shape(lambda: (model, carry)))
+    leaves, structure = jax.tree.flatten(jax.eval_shape(lambda *given: given, model, carry))
     impulses = _bytes_of_step(stepper, structure, tuple(leaves))
     steps = records * every
     if steps * (kept + impulses) <= memory:
