@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import jaxccp
+from jaxccp import Site
 from jaxccp.identify import Parameter, Problem, Recording, Simulate, recording
 from jaxccp.identify.case import subject_of
+from jaxccp.identify.parameters.inertial import with_inertias
+from jaxccp.sensors import Sensor, attach_sensors
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -50,6 +53,57 @@ def test_force_of_an_actuator_is_that_of_its_control(arm) -> None:
     column = [o.channel for o in plan.observations].index('sensor["force"]')
     assert np.asarray(used)[:, column].sum() >= SAMPLES - 1
     np.testing.assert_allclose(shown[:, column], measured[:, column], atol=1e-9)
+
+
+def shown_at(plan, subject):
+    """Return the predicted values of the first segment by channel."""
+    segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.zeros(1, int)))
+    _, _, shown, _ = plan.curves(subject, segment, jnp.zeros(0))
+    sizes = [o.size + (o.kind == "pose") for o in plan.observations]
+    parts = np.split(np.asarray(shown), np.cumsum(sizes)[:-1], axis=1)
+    return dict(zip((o.channel for o in plan.observations), parts, strict=True))
+
+
+def test_gyro_beside_a_recorded_pose_reads_its_own_frame() -> None:
+    """A ball that turns at 2 rad/s about z has 2 rad/s about the site's y, which points along z."""
+    xml = """<mujoco><option gravity="0 0 0"/><worldbody><body name="ball"><freejoint/>
+    <geom size=".1" mass="1"/><site name="imu" euler="90 0 0"/></body></worldbody>
+    <sensor><gyro name="gyro" site="imu"/><framelinvel name="point" objtype="xbody" objname="ball"/>
+    </sensor></mujoco>"""
+    ball, angle = jaxccp.load(xml), 2.0 * H * np.arange(SAMPLES)[:, None]
+    at = np.concatenate([0.5 * H * np.arange(SAMPLES)[:, None], np.zeros((SAMPLES, 2))], axis=1)
+    turn = np.concatenate([np.cos(angle / 2), np.zeros((SAMPLES, 2)), np.sin(angle / 2)], axis=1)
+    log = recording(
+        H * np.arange(SAMPLES),
+        pose={"ball": np.concatenate([at, turn], axis=1)},
+        sensor={name: np.zeros((SAMPLES, 3)) for name in ("gyro", "point")},
+    )
+    settings = Simulate(0.2, h=H, start="measured", cutoff=np.inf, sensors=ball.sensors)
+    plan = settings.plan(subject_of(ball, [log]), [log])
+    shown = shown_at(plan, plan.subject)
+    np.testing.assert_allclose(shown['sensor["gyro"]'] - [0, 2, 0], 0, atol=1e-3)
+    np.testing.assert_allclose(shown['sensor["point"]'] - [0.5, 0, 0], 0, atol=1e-3)
+
+
+def test_frames_of_sensors_stay_where_a_centre_of_mass_moves(arm) -> None:
+    """The place of a frame on its link does not depend on the link's centre of mass."""
+    about = {
+        "named": Sensor("framepos", "imu"),
+        "own": Sensor("framepos", Site("link", (0.1, 0.0, 0.05))),
+        "relative": Sensor("framepos", Site(0), Site("link", (0.1, 0.0, 0.05))),
+    }
+    sensors = attach_sensors(arm.model, about, arm.layout)
+    log = log_of(sensor={name: np.zeros((SAMPLES, 3)) for name in about})
+    settings = Simulate(0.2, h=H, start="measured", sensors=sensors)
+    subject = subject_of(arm, [log])
+    plan, bodies = settings.plan(subject, [log]), subject.model.bodies
+    link = np.array([subject.model.topology.body("link")])
+    shift = jnp.array([[0.02, 0.01, -0.03]])
+    other = with_inertias(plan.subject, link, bodies.mass[link], shift, bodies.inertia[link])
+    before, after = shown_at(plan, plan.subject), shown_at(plan, other)
+    for name in about:
+        channel = f'sensor["{name}"]'
+        np.testing.assert_allclose(after[channel][0], before[channel][0], atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Check sensors of a model file against MuJoCo's."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -119,6 +121,19 @@ def test_sensors_are_those_of_mujoco() -> None:
                 shown, expected, atol=1e-9 * max(1.0, np.abs(expected).max()), err_msg=name
             )
         assert abs(values_of["cut"][0]) == 0.01 < abs(values_of["jp"][0])
+
+
+def test_sensors_follow_their_sites() -> None:
+    """A site that moves on its body takes its sensors along."""
+    loaded = load(
+        RESTING.replace(
+            "<accelerometer", '<framepos name="at" objtype="site" objname="imu"/><accelerometer'
+        )
+    )
+    model, off = loaded.model, jnp.array([[0.01, 0.02, 0.03]])
+    moved = replace(model, sites=replace(model.sites, position=model.sites.position + off))
+    before, after = (loaded.sensors.values(m, loaded.state)["at"] for m in (model, moved))
+    np.testing.assert_allclose(after - before, off[0], atol=1e-7)
 
 
 RESTING = """

@@ -1,6 +1,7 @@
 """Predicted values of channels for a simulated motion, and their errors."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +12,7 @@ from jaxccp.identify.recordings.segments import Observation
 from jaxccp.identify.subject import Subject
 from jaxccp.math import quaternion
 from jaxccp.model.state import State
+from jaxccp.sensors.sensors import Sensors
 
 
 def features(
@@ -35,6 +37,26 @@ def features(
         parts.append(jnp.concatenate([at, orientation], axis=1).reshape(-1))
     parts += [sensed[o.channel] for o in observations if o.kind == "sensor"]
     return jnp.concatenate(parts)
+
+
+def readings(
+    subject: Subject, own: int, sensors: Sensors, state: State, control: Float[Array, " nm"]
+) -> dict[str, Float[Array, " k"]]:
+    """Return the readings of a model's sensors by name, on their places on the bodies, wherever
+    parameters have the centres of mass.
+
+    Args:
+        subject: the model; sites may have been added to it.
+        own: number of the sites that the model has without these.
+        sensors: sensors of the model without parameters.
+        state: a state of the model.
+        control: control of each actuator.
+    """
+    # Frames of sensors are numbered from the model's own sites on.
+    model = replace(subject.model, sites=subject.model.sites.take(range(own)))
+    shift = subject.centre_shift[np.array(sensors.frames.bodies)]
+    frames = replace(sensors.frames, position=sensors.frames.position - shift)
+    return replace(sensors, frames=frames).values(model, state, control)
 
 
 def channel_values(

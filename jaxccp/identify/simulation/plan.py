@@ -18,7 +18,7 @@ from jaxccp.execution import trees
 from jaxccp.identify.inverse_dynamics.drives import largest_inertia, with_drives, with_frames
 from jaxccp.identify.recordings.activations import activations_at_start, controls_before
 from jaxccp.identify.recordings.calibrated_start import true_state
-from jaxccp.identify.recordings.channel_values import channel_values, errors, features
+from jaxccp.identify.recordings.channel_values import channel_values, errors, features, readings
 from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
@@ -227,7 +227,8 @@ class SimulationPlan:
         """Return the values of a state and its controls that observations are interpolated from."""
         watched, sensed = [o.channel for o in self.observations if o.kind == "sensor"], {}
         if watched and self.settings.sensors is not None:
-            values = self.settings.sensors.values(subject.model, state, control)
+            own = len(self.subject.model.sites.names)
+            values = readings(subject, own, self.settings.sensors, state, control)
             sensed = {name: values[self.recordings[0][name].target] for name in watched}
         return features(subject, state, self.observations, sensed)
 

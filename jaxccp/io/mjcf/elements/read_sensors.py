@@ -151,7 +151,7 @@ class _Finder:
             raise UnreadableSensor("nothing moves in its subtree")
         return group.tolist()
 
-    def _frame(self, kind: int, index: int) -> Site:
+    def _frame(self, kind: int, index: int) -> str | Site:
         m = self.source.m
         if kind == _object(self.source, "XBODY"):
             return self._site(index, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
@@ -160,7 +160,7 @@ class _Finder:
         if kind == _object(self.source, "GEOM"):
             return self._site(m.geom_bodyid[index], m.geom_pos[index], m.geom_quat[index])
         if kind == _object(self.source, "SITE"):
-            return self._site(m.site_bodyid[index], m.site_pos[index], m.site_quat[index])
+            return self.model.sites.names[index]  # the sensor follows changes of the site
         raise UnreadableSensor("frames of cameras are not read")
 
     def _site(self, body: int, position: np.ndarray, quaternion: np.ndarray) -> Site:
