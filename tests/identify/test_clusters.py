@@ -10,6 +10,7 @@ from scipy.linalg import sqrtm
 from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.estimation.objective import Objective, Point
 from jaxccp.identify.uncertainty.clusters import Cluster, gradient_covariance
+from jaxccp.identify.uncertainty.intervals import identifiability
 
 RECORDINGS, SAMPLES, PARAMETERS = 12, 20, 4
 
@@ -64,6 +65,24 @@ def test_scores_without_leverage_are_those_of_the_residuals() -> None:
     expected = x.T @ np.real(np.linalg.inv(sqrtm(np.eye(6) - x @ inverse @ x.T))) @ error
     cluster = Cluster(np.arange(3), x.T @ error, x.T @ x)
     np.testing.assert_allclose(cluster.without_leverage(x.T @ error, inverse), expected)
+
+
+def test_parameters_known_only_together_are_not_determined() -> None:
+    """Of two parameters with the same effect, one ten times as strong, only a sum is known; a third
+    is as well determined as if the sum were one parameter."""
+    effects = np.random.default_rng(2).normal(size=(100, 2))
+    columns = np.column_stack([effects[:, 0], 10.0 * effects[:, 0], effects[:, 1]])
+    matrix = columns.T @ columns
+    chains = SimpleNamespace(reduced=lambda damping: SimpleNamespace(corner=matrix))
+    objective = SimpleNamespace(precision=np.zeros(3))
+    point = SimpleNamespace(theta=np.ones(3), chains=chains)
+    result = identifiability(
+        cast(Objective, objective), cast(Point, point), ("weak", "strong", "other"), np.ones(3)
+    )
+    assert np.isinf(result.deviation[:2]).all()
+    inverse = np.linalg.inv(effects.T @ effects)
+    assert result.deviation[2] == pytest.approx(np.sqrt(inverse[1, 1]), rel=1e-9)
+    np.testing.assert_allclose(result.alone, 1 / np.sqrt(np.diag(matrix)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("starts", [0, 2])

@@ -94,11 +94,11 @@ def identifiability(
         spread = 1.0 / np.sqrt(value) if value > floor else np.inf
         text = direction_text(vector, spread, names, scale, point.theta)
         directions.append(Direction(vector, float(spread), text))
-    safe = np.where(values > floor, values, floor)
-    covariance = np.einsum("ik,k,ik->i", vectors, 1.0 / safe, vectors)
+    known, null = vectors[:, values > floor], vectors[:, values <= floor]
+    deviation = np.linalg.norm(known / np.sqrt(values[values > floor]), axis=1)
+    deviation = np.where(np.linalg.norm(null, axis=1) > PART, np.inf, deviation)
     diagonal = np.diag(matrix)
     alone = np.where(diagonal > floor, 1.0 / np.sqrt(np.maximum(diagonal, floor)), np.inf)
-    deviation = np.where(covariance < 1e11 / max(values.max(), 1e-300), np.sqrt(covariance), np.inf)
     base = base_parameters(plain, names, scale)
     return Identifiability(tuple(names), tuple(directions), scale * deviation, scale * alone, base)
 
