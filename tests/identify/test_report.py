@@ -28,7 +28,7 @@ from jaxccp.identify.report.as_json import fit_as_json, read_values
 from jaxccp.identify.report.curves import CaseCurves, Column, Curve, Curved, curves_of
 from jaxccp.identify.report.html_page import page
 from jaxccp.identify.report.next_recording import next_as_json
-from jaxccp.identify.report.pictures import NO_PICTURES
+from jaxccp.identify.report.pictures import MOST_SAMPLES, NO_PICTURES, _panels
 from jaxccp.identify.report.replay import _put, replay
 from jaxccp.identify.report.write_model import write_identified
 from jaxccp.io import InputError
@@ -252,6 +252,21 @@ def test_a_model_alone_does_not_tell_the_frames_of_free_bodies(tmp_path):
         write_identified(away, loaded, file)
     with pytest.raises(ValueError, match="leave out case="):
         write_identified(heavy, loaded, file, case=1)
+
+
+@pytest.mark.parametrize(("number", "length"), [(5000, 10), (40, 1000), (1, 20_001), (9000, 1)])
+def test_long_curves_are_thinned_without_bias(number: int, length: int):
+    """Of errors that grow from 0 at the start of each segment, the drawn ones have the mean."""
+    pytest.importorskip("matplotlib")
+    error = np.arange(float(length))[:, None]
+    segments = tuple(
+        Curve(0, k * length + error[:, 0], np.zeros((length, 1)), error) for k in range(number)
+    )
+    (panel,) = _panels(CaseCurves(0, (Column("rate", "", "m/s"),), segments), None)
+    drawn = np.concatenate(panel.simulated)
+    assert MOST_SAMPLES / 2 < len(drawn) < 1.1 * MOST_SAMPLES
+    assert drawn.mean() == pytest.approx(error.mean(), rel=0.02)
+    assert np.concatenate(panel.time).max() > 0.99 * number * length - 20
 
 
 def test_without_matplotlib_the_page_says_so(fit, monkeypatch):

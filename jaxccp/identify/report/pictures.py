@@ -24,6 +24,9 @@ DRAWN = 3
 """Number of recordings whose curves are drawn."""
 MOST_SAMPLES = 4000
 """Maximum number of samples in a curve."""
+FEWEST_SAMPLES = 20
+"""Smallest mean number of samples that are left of a segment; beyond that, whole segments are left
+out."""
 NO_PICTURES = "No pictures: they need matplotlib, pip install 'jaxccp[viz]'."
 
 
@@ -104,10 +107,16 @@ def _panels(curves: CaseCurves, recording: int | None) -> list["Panel"]:
     """Return the panels of one recording, or of all of them."""
     from jaxccp.viz.fit_pictures import Panel
 
-    segments = [segment for segment in curves.segments if recording in (None, segment.recording)]
+    segments = [
+        segment
+        for segment in curves.segments
+        if recording in (None, segment.recording) and len(segment.time)
+    ]
+    # The first samples of segments, alone, would show no error.
     total = sum(len(segment.time) for segment in segments)
-    stride = max(1, -(-total // MOST_SAMPLES))
-    panels = []
+    fraction = max(1, -(-total // MOST_SAMPLES))
+    stride = min(fraction, max(1, total // (FEWEST_SAMPLES * max(1, len(segments)))))
+    segments, panels = segments[:: -(-fraction // stride)], []
     for place, column in enumerate(curves.columns):
         lines = [
             [
@@ -115,7 +124,6 @@ def _panels(curves: CaseCurves, recording: int | None) -> list["Panel"]:
                 for part in (segment.time, segment.measured[:, place], segment.simulated[:, place])
             ]
             for segment in segments
-            if len(segment.time)
         ]
         if lines and max(len(line[0]) for line in lines) == 1:
             joined = np.concatenate([np.stack(line) for line in lines], axis=1)
