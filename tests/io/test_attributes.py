@@ -93,7 +93,7 @@ JOINT_OR_TENDON = {
     "stiffness": "2",
 }
 """Attributes of joints and tendons, with a value that is not MuJoCo's default."""
-SOFT = {"solimp": ".8 .9 .01", "solref": ("-100 -1", ".02 0")}
+SOFT = {"solimp": ".8 .9 .01", "solref": ("-100 -1", "-100 0")}
 ACTUATOR = {
     "actdim": "1",
     "actearly": "true",
@@ -447,7 +447,7 @@ def test_attribute_acts_or_is_named(where, attribute, value, bases, tmp_path):
     messages, numbers = ours(text, tmp_path / "model.xml")
     left_out = where in ACTUATORS and "actuator 0" in messages_before
     named = left_out or messages != messages_before
-    if not changed or (all(HARD.search(item) for item in changed) and value != ".02 0"):
+    if not changed or (all(HARD.search(item) for item in changed) and value != "-100 0"):
         return
     assert named or differ(base, numbers), (
         f"{attribute}={value!r} changes {changed} and nothing here"

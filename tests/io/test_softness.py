@@ -57,6 +57,31 @@ def test_depth_at_the_default_impedance() -> None:
     assert np.all(ours >= theirs)
 
 
+UNUSUAL = """<mujoco><option cone="elliptic"/><default><geom solimp=".9 .9 .001" {}/></default>
+<worldbody><geom type="plane" size="1 1 1"/>
+<body pos="0 0 .1"><freejoint/><geom size=".1" mass="2"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "numbers", ['solref=".02 0"', 'solref="0 1"', 'solref="-1000 1"', 'solimp=".5 .9 0"']
+)
+def test_depth_of_unusual_numbers(numbers: str) -> None:
+    """A ball's weight presses it to MuJoCo's depth with numbers of both signs, which stand for the
+    default, and with an impedance that changes over no width."""
+    text = UNUSUAL.format(numbers)
+    if "solimp" in numbers:
+        text = text.replace('solimp=".9 .9 .001" ', "")
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.set_mju_user_warning(lambda _: None)  # It warns in each step.
+    try:
+        mujoco.mj_step(model, data, 1000)
+    finally:
+        mujoco.set_mju_user_warning(None)
+    depth = float(load(text, softness=True).model.shapes.compliance.sum()) * 2.0 * 9.81
+    assert depth == pytest.approx(0.1 - data.qpos[2], rel=1e-5)
+
+
 def test_contacts_are_rigid_unless_asked() -> None:
     text = MODEL.format(cone="elliptic", least=0.9, most=0.95)
     assert not np.any(load(text).model.shapes.compliance)

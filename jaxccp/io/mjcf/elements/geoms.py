@@ -20,7 +20,7 @@ from jaxccp.io.mjcf.elements.hulls import thinned
 from jaxccp.io.mjcf.elements.rigidity import note_pairs, note_springs
 from jaxccp.io.mjcf.elements.softness import softness
 from jaxccp.io.mjcf.files.source import Source
-from jaxccp.io.mjcf.flex.contacts import add_nodes, touchable_geoms
+from jaxccp.io.mjcf.flex.contacts import add_nodes, touchable_geoms, touching_flexes
 from jaxccp.io.mjcf.flex.families import FlexFamily
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.shapes import (
@@ -71,8 +71,11 @@ def add_geoms(
     pairs = _pairs(source, report)
     softened = softness(source, pairs, report) if soft else {}
     flex_pairs = touchable_geoms(source, flexible)
+    flexes = [flexible[place].flex for place in touching_flexes(source, flexible, flex_pairs)]
     touching = {geom for pair in pairs for geom in pair} | {geom for _, geom in flex_pairs}
-    note_springs(source, touching, soft, report)
+    note_springs(source, touching, [flex.index for flex in flexes], softened, report)
+    for flex in flexes if soft else ():
+        report.approximate(flex.label, "softness: its contacts only have that of the geoms")
     note_pairs(source, report)
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}

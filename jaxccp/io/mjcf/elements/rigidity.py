@@ -1,13 +1,17 @@
 """Constraints that are soft in a file and hard in this package."""
 
+from collections.abc import Collection
+
 import numpy as np
 
+from jaxccp.io.mjcf.elements.softness import effective_solref
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 
 COLUMNS = {
     "geom": ("geom_solref", "contact"),
     "pair": ("pair_solref", "contact"),
+    "flex": ("flex_solref", "contact"),
     "joint": ("jnt_solref", "limit"),
     "tendon": ("tendon_solref_lim", "limit"),
     "equality": ("eq_solref", "constraint"),
@@ -19,32 +23,43 @@ PAIR_COLUMNS = {
 }
 
 
-def note_springs(source: Source, touching: set[int], softened: bool, report: ImportReport) -> None:
+def note_springs(
+    source: Source,
+    touching: set[int],
+    flexes: list[int],
+    softened: Collection[int],
+    report: ImportReport,
+) -> None:
     """Note constraints with a given stiffness, and those without damping, which bounce forever in
     MuJoCo.
 
     Args:
         source: the file.
         touching: geoms that may touch anything.
-        softened: whether contacts have the compliance that ``solref`` stands for.
+        flexes: flexible bodies that may touch anything.
+        softened: geoms whose contacts have the compliance that ``solref`` stands for.
         report: the report.
     """
     m = source.m
     elements = {
         "geom": sorted(touching),
         "pair": range(m.npair),
+        "flex": flexes,
         "joint": np.flatnonzero(m.jnt_limited),
         "tendon": np.flatnonzero(m.tendon_limited),
         "equality": np.flatnonzero(m.eq_active0),
     }
+    soft = {
+        "geom": set(softened),
+        "pair": {pair for pair in range(m.npair) if int(m.pair_geom1[pair]) in softened},
+    }
     for kind, (column, what) in COLUMNS.items():
         for index in elements[kind]:
-            first, second = (float(x) for x in getattr(m, column)[index])
-            soft = softened and what == "contact"
+            first, second = effective_solref(getattr(m, column)[index])
             text = f"solref {first:g} {second:g}: "
             if second == 0:
                 text += f"without damping its {what} bounces without end; here it does not"
-            elif first <= 0 and not soft:
+            elif first <= 0 and index not in soft.get(kind, ()):
                 text += f"its {what} is a spring of that stiffness; hard here"
             else:
                 continue

@@ -9,7 +9,8 @@ After MuJoCo's documentation, "Solver parameters": a contact at distance r, its 
 without it. At rest the contact yields to a force f like a spring, r = −c f with
 c = (1 − d) w/(d k), w being the inverse weight of both bodies (``body_invweight0``); its damping
 time is b/k. The impedance d is taken at zero violation. A pyramid of n dimensions with friction μ
-is softer or stiffer, by μ² (1 + μ²)/(n − 1).
+is softer or stiffer, by μ² (1 + μ²)/(n − 1). With a width of 0 the impedance is (d + dmax)/2 at
+every depth.
 """
 
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from jaxccp.io.mjcf.import_report import ImportReport
 
 MIN_IMPEDANCE, MAX_IMPEDANCE = 1e-4, 0.9999
 """MuJoCo's bounds of an impedance (mjMINIMP, mjMAXIMP)."""
+DEFAULT_SOLREF = (0.02, 1.0)
+"""MuJoCo's ``solref`` where a file has none, or one with a positive and a negative number."""
 TOLERANCE = 0.1
 """Relative difference of compliances that is reported as an approximation."""
 
@@ -73,15 +76,25 @@ def softness(
     return scaled
 
 
+def effective_solref(solref: np.ndarray) -> tuple[float, float]:
+    """Return the ``solref`` that MuJoCo uses in place of a combined one: the default if only one of
+    its numbers is positive."""
+    first, second = (float(x) for x in solref)
+    return (first, second) if (first > 0) == (second > 0) else DEFAULT_SOLREF
+
+
 def _of_pair(source: Source, a: int, b: int) -> Softness:
     """Return the softness of a pair, its compliance divided by the inverse weights of both
     bodies."""
     m = source.m
     solref, solimp, dimension, friction = _mixed(source, a, b)
+    solref = effective_solref(solref)
     d, most = np.clip(solimp[:2], MIN_IMPEDANCE, MAX_IMPEDANCE)
+    if solimp[2] <= source.mujoco.mjMINVAL:
+        d = 0.5 * (d + most)
     if solref[0] > 0:
         shortest = 0.0 if source.is_disabled("REFSAFE") else 2.0 * m.opt.timestep
-        time = max(float(solref[0]), shortest)
+        time = max(solref[0], shortest)
         stiffness, rate = d / (most * time * solref[1]) ** 2, 2.0 / (most * time)
     else:
         stiffness, rate = -solref[0] * d / most**2, -solref[1] / most

@@ -35,6 +35,20 @@ def touchable_geoms(source: Source, flexible: list[FlexFamily]) -> list[Pair]:
     return pairs
 
 
+def touching_flexes(
+    source: Source, flexible: list[FlexFamily], geom_pairs: list[Pair]
+) -> list[int]:
+    """Return the flexible bodies that can touch anything, given by their indices in the list.
+
+    Args:
+        source: the file.
+        flexible: the flexible bodies.
+        geom_pairs: result of :func:`touchable_geoms`.
+    """
+    places = {place for place, _ in geom_pairs}
+    return sorted(places.union(*_touchable_flexes(source, flexible)))
+
+
 def add_nodes(
     source: Source,
     builder: ModelBuilder,
@@ -54,9 +68,8 @@ def add_nodes(
         report: collects the geoms whose kind has no contact with spheres.
     """
     flex_pairs = _touchable_flexes(source, flexible)
-    needed = {place for place, _ in geom_pairs}
-    needed |= {place for pair in flex_pairs for place in pair}
-    spheres = {place: _spheres(source, builder, flexible[place]) for place in sorted(needed)}
+    touching = touching_flexes(source, flexible, geom_pairs)
+    spheres = {place: _spheres(source, builder, flexible[place]) for place in touching}
     pairs: list[Pair] = []
 
     def add_pairs(a: Surface, b: Surface, shapes: list[Pair]) -> None:
