@@ -6,6 +6,7 @@ import pytest
 
 from jaxccp import ModelBuilder, accelerations, load, motor, position_servo
 from jaxccp.io.mjcf.import_report import UnsupportedError
+from jaxccp.model.actuators.activation import later
 from jaxccp.model.joints import Revolute
 from jaxccp.model.shapes import Sphere
 from tests.io.smooth_accelerations import smooth_accelerations
@@ -102,12 +103,58 @@ def test_limits_of_joints_that_spatial_tendons_cross_are_refused(sites):
             load(text)
 
 
-def test_disabled_activations_go_on():
-    """Activations of disabled actuators are kept, because MuJoCo integrates them too."""
-    actuator = '<intvelocity joint="a" kp="3" actrange="-1 1" group="2"/>'
-    loaded = load(arm(actuator, option='actuatorgroupdisable="2"'))
-    assert loaded.state.activation is not None
-    assert loaded.model.actuators.gain[0] == 0
+def test_disabled_activations_stay():
+    """Activations of disabled actuators stay, within their limits."""
+    actuators = (
+        '<intvelocity joint="a" kp="3" actrange="-1 1" group="2"/>'
+        '<general joint="a" dyntype="filter" dynprm=".1" group="2"/>'
+        '<general joint="b" dyntype="filter" dynprm=".1"/>'
+    )
+    text = arm(actuators, option='actuatorgroupdisable="2" timestep="0.01"')
+    reference = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(reference)
+    data.act[:], data.ctrl[:] = (5.0, 0.2, 0.2), 1.0
+    loaded = load(text)
+    model, state = loaded.model, loaded.layout.with_activation(loaded.state, jnp.asarray(data.act))
+    control = loaded.layout.control(jnp.asarray(data.ctrl))
+    mujoco.mj_step(reference, data)
+    after = later(model.actuators, model.activations, state, control, 0.01)
+    activation = np.asarray(after.activation)
+    np.testing.assert_allclose(activation, data.act, rtol=1e-12)
+    np.testing.assert_allclose(activation, [1.0, 0.2, 0.28], rtol=1e-12)
+    assert not loaded.approximated
+
+
+BALL = """<mujoco><worldbody><body><joint name="ball" type="ball"/><geom size=".1"/></body>
+<body pos="1 0 0"><joint name="hinge"/><geom size=".1"/></body></worldbody>
+<actuator>{}</actuator></mujoco>"""
+SERVO = '<general joint="ball" gear="0 0 1" biastype="affine" gainprm="1" biasprm="{}" {}/>'
+
+
+@pytest.mark.parametrize(
+    ("actuator", "wraps"),
+    [
+        ('<position joint="ball" kp="1" gear="0 0 1"/>', True),
+        ('<intvelocity joint="ball" kp="1" gear="0 0 1" actrange="-9 9"/>', True),
+        (SERVO.format("0 -1 -1", ""), True),
+        (SERVO.format("0 -2", ""), False),
+        (SERVO.format("0 -1", 'dyntype="filter" dynprm="1"'), False),
+        ('<motor joint="ball" gear="0 0 1"/>', False),
+        ('<position joint="hinge" kp="1"/>', False),
+    ],
+)
+def test_setpoints_of_balls_that_wrap_are_listed(actuator, wraps):
+    """A setpoint of 4 rad is one of 4 − 2π for MuJoCo; the approximation is listed only then."""
+    reference = mujoco.MjModel.from_xml_string(text := BALL.format(actuator))
+    if not hasattr(reference, "actuator_outadr"):
+        pytest.skip("setpoints do not wrap in this version of MuJoCo")
+    data = mujoco.MjData(reference)
+    data.ctrl[:] = 4.0
+    data.act[:] = 4.0
+    mujoco.mj_forward(reference, data)
+    assert data.actuator_force[0] == pytest.approx(4.0 - 2.0 * np.pi * wraps)
+    listed = "\n".join(load(text).approximated)
+    assert ("setpoint does not wrap" in listed) == wraps
 
 
 def test_numbers_of_actuators_after_one_with_several_outputs():

@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.elements.bodies import subtree
-from jaxccp.io.mjcf.elements.joints import FREE, HINGE, SLIDE, Axes
+from jaxccp.io.mjcf.elements.joints import BALL, FREE, HINGE, SLIDE, Axes
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.model.actuators.activation import Activation
@@ -68,7 +68,9 @@ def add_actuators(
         if actuator.activation is not None and source.column("actuator_actearly")[index]:
             report.approximate(label, "acts by the activation at the start of a step, not its end")
         if _disabled(source, index):
-            actuator = replace(actuator, gain=0.0, offset=0.0, stiffness=0.0, damping=0.0)
+            actuator = _idle(actuator)
+        elif _wraps(source, index):
+            report.approximate(label, "its setpoint does not wrap beyond half a turn")
         name = source.name("actuator", index)
         name = name or source.unused_name("actuator", f"actuator{len(added)}")
         builder.add_actuator(actuator, axis, name)
@@ -82,6 +84,30 @@ def _disabled(source: Source, index: int) -> bool:
     """Tell whether an actuator belongs to a group that ``actuatorgroupdisable`` disables."""
     group = int(source.m.actuator_group[index])
     return 0 <= group < 31 and bool(source.m.opt.disableactuator >> group & 1)
+
+
+def _idle(actuator: Actuator) -> Actuator:
+    """Return an actuator without force, whose activation stays as it is."""
+    held = actuator.activation and replace(actuator.activation, dynamics="integrator")
+    numbers = dict.fromkeys(("gain", "offset", "stiffness", "damping"), 0.0)
+    return replace(actuator, **numbers, control_limits=(0.0, 0.0), activation=held)
+
+
+def _wraps(source: Source, index: int) -> bool:
+    """Tell whether an actuator is a servo of a ball, whose setpoint MuJoCo 3.17 takes to be the
+    angle nearest to the actuator's among those that differ by full turns."""
+    m, mujoco = source.m, source.mujoco
+    if m.actuator_trntype[index] != int(mujoco.mjtTrn.mjTRN_JOINT):
+        return False
+    dynamics = mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtDyn.mjDYN_INTEGRATOR
+    gain, bias = float(m.actuator_gainprm[index, 0]), float(m.actuator_biasprm[index, 1])
+    return bool(
+        m.jnt_type[m.actuator_trnid[index, 0]] == BALL
+        and m.actuator_dyntype[index] in map(int, dynamics)
+        and m.actuator_gaintype[index] == int(mujoco.mjtGain.mjGAIN_FIXED)
+        and m.actuator_biastype[index] == int(mujoco.mjtBias.mjBIAS_AFFINE)
+        and gain == -bias != 0
+    )
 
 
 def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict[int, str]) -> None:
