@@ -109,6 +109,8 @@ PLACES = "0 0 1", ".1 0 1", "0 .1 1", "0 0 1.1"
 TETRAHEDRON = """<deformable>
   <flex name="tet" dim="3" body="n0 n1 n2 n3" element="0 1 2 3" radius="0.01">
   <elasticity young="1e4" poisson="0.2"/></flex></deformable>"""
+ROPE = """<deformable><flex name="rope" dim="1" body="{}" vertex="{}" element="0 1 1 2">
+  <edge stiffness="10"/></flex></deformable>"""
 AFTER = {
     "motor": '<actuator><motor name="on" joint="x1"/></actuator>',
     "tendon": '<tendon><fixed name="on" stiffness="1"><joint joint="x1" coef="1"/></fixed>'
@@ -136,3 +138,19 @@ def test_a_deformable_flex_is_read_as_a_flexcomp():
     for after in AFTER.values():
         with pytest.raises(UnsupportedError, match=r"'on'.*nodes of flexible bodies cannot"):
             load(world(nodes, after=TETRAHEDRON + after))
+
+
+@pytest.mark.parametrize(
+    ("bodies", "offset"), [("n0 n1 n1", "0 .1 0"), ("n0 n1 n2", "0 .1 0")], ids=["shared", "off"]
+)
+def test_vertices_beside_their_bodies_are_refused(bodies, offset):
+    """Two vertices of one body would be two nodes, each with all of its mass."""
+    nodes = "".join(NODE.format(i, at, 0.1) for i, at in enumerate(PLACES[:3]))
+    text = world(nodes, after=ROPE.format(bodies, f"0 0 0 0 0 0 {offset}"))
+    with pytest.raises(
+        UnsupportedError, match=r"'rope': node . is on body .*body of its own; give"
+    ):
+        load(text)
+    (family,) = load(text.replace("n1 n1", "n1 n2").replace('.1 0"', '0 0"')).model.families
+    assert isinstance(family, NodalFamily)
+    np.testing.assert_allclose(np.diag(family.inertia()), 0.1)

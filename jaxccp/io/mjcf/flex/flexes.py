@@ -12,7 +12,7 @@ SLIDE = 2
 """MuJoCo's type of a slide joint."""
 BENDING, STRETCHING, BOTH = 1, 2, 3
 """MuJoCo's values of ``elastic2d``: bending, stretching, or both."""
-JOINT_FORCES = ("dof_damping", "dof_armature", "dof_frictionloss")
+JOINT_FORCES = ("dof_damping", "dof_dampingpoly", "dof_armature", "dof_frictionloss")
 """Columns that must be 0 for the joints of nodes, since families do not have such forces."""
 Refusal = tuple[str, str]
 """Reason why a flexible body is not supported, and a remedy."""
@@ -120,10 +120,16 @@ def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refus
     if m.flex_interp[index]:
         return "its vertices are interpolated between a few nodes", 'give it dof="full"'
     start = int(m.flex_vertadr[index])
+    vertices = np.bincount(np.maximum(m.flex_vertbodyid, 0), minlength=m.nbody)
     for vertex, body in enumerate(m.flex_vertbodyid[start : start + m.flex_vertnum[index]]):
         if m.body_weldid[body] == 0:
             continue
         where = f"node {vertex} is on {source.label('body', int(body))}"
+        if vertices[body] > 1 or np.any(m.flex_vert[start + vertex]):
+            return (
+                f"{where}, not at the frame of a body of its own",
+                "give each vertex that moves a body with three slide joints",
+            )
         joints = np.flatnonzero(np.asarray(m.jnt_bodyid) == body)
         axes = np.asarray(m.jnt_axis)[joints]
         if not nodes[body] or len(joints) != 3:
@@ -135,7 +141,8 @@ def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refus
         if np.abs(axes - np.eye(3)).max() > 1e-9 or not _is_axis_aligned(source, int(body)):
             return f"{where}, whose axes are not the world's", "turn the flexcomp, not its parent"
         dofs = np.asarray(m.jnt_dofadr)[joints]
-        forces = [name for name in JOINT_FORCES if np.any(np.asarray(getattr(m, name))[dofs])]
+        columns = {name: source.column(name) for name in JOINT_FORCES}
+        forces = [name for name, column in columns.items() if len(column) and np.any(column[dofs])]
         if np.any(m.jnt_stiffness[joints]):
             forces.append("jnt_stiffness")
         if np.any(m.jnt_limited[joints]):
