@@ -42,7 +42,7 @@ MODEL = """
     <touch site="sole"/><touch site="heel"/>
     <force site="sole"/><torque site="sole"/><force site="ankle"/><torque site="ankle"/>
     <force site="rib"/><torque site="rib"/>
-    <contact geom1="ball" data="found force pos normal tangent"/>
+    <contact geom1="ball" data="found force pos normal tangent" cutoff="0.01"/>
     <contact body2="jointed" geom1="floor" data="found force dist normal"/>
     <contact subtree1="trunk" reduce="netforce" data="found force torque pos normal tangent"/>
     <contact subtree2="trunk" reduce="maxforce" num="3" data="found force normal"/>

@@ -171,11 +171,13 @@ class _Finder:
 
     def _bounds(self, sensor: int) -> tuple[float, float]:
         """Return the bounds that a sensor's cutoff means; a reading that is never negative only has
-        an upper one."""
+        an upper one, and one of contacts none, since MuJoCo does not cut it."""
         m, types = self.source.m, self.source.mujoco.mjtDataType
         cutoff, kind = float(m.sensor_cutoff[sensor]), m.sensor_datatype[sensor]
         real, positive = int(types.mjDATATYPE_REAL), int(types.mjDATATYPE_POSITIVE)
-        upper = cutoff if cutoff > 0 and kind in (real, positive) else np.inf
+        what = self.source.mujoco.mjtSensor(m.sensor_type[sensor]).name
+        cuts = cutoff > 0 and kind in (real, positive) and what != "mjSENS_CONTACT"
+        upper = cutoff if cuts else np.inf
         return (-upper if kind == real else -np.inf), upper
 
 
