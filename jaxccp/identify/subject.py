@@ -26,7 +26,8 @@ class Channels:
     scale: Float[Array, " k"]
     """Ratio of recorded to true value of each channel."""
     delay: Float[Array, " k"]
-    """Delay of each channel's samples, or of the effect of an input channel [s]."""
+    """Delay of each channel's samples, or of the effect of an input channel, on the recording's
+    clock [s]."""
     names: tuple[str, ...] = field(metadata={"static": True})
     """Names such as ``position["elbow"]``."""
     delay_bounds: tuple[tuple[float, float], ...] = field(metadata={"static": True})

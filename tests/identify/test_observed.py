@@ -1,5 +1,7 @@
 """Check what drives a simulation of a recording and what is compared with it."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,8 @@ from jaxccp import Site
 from jaxccp.identify import Parameter, Problem, Recording, Simulate, recording
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.parameters.inertial import with_inertias
+from jaxccp.identify.recordings.calibrated_start import true_state
+from jaxccp.identify.recordings.channel_values import channel_values
 from jaxccp.sensors import Sensor, attach_sensors
 
 mujoco = pytest.importorskip("mujoco")
@@ -104,6 +108,33 @@ def test_frames_of_sensors_stay_where_a_centre_of_mass_moves(arm) -> None:
     for name in about:
         channel = f'sensor["{name}"]'
         np.testing.assert_allclose(after[channel][0], before[channel][0], atol=1e-9)
+
+
+def test_delays_are_on_the_clock_of_the_recording(arm) -> None:
+    """A joint that moves at 2 rad/s on a clock that runs 1.25 times too slow: its position recorded
+    0.04 s late is 0.08 rad behind, and it moves at 1.6 rad/s."""
+    names = ('position["hinge"]', 'position["wrist"]')
+    log = recording(
+        H * np.arange(SAMPLES),
+        position={name: 2.0 * H * np.arange(SAMPLES) for name in ("hinge", "wrist")},
+    )
+    subject = subject_of(arm, [log])
+    channels = replace(
+        subject.channels, delay=jnp.array([0.0, 0.04]), delay_bounds=((0.0, 0.0), (0.0, 0.04))
+    )
+    subject = replace(
+        subject, channels=channels, time_scale=jnp.asarray(1.25), time_scale_bounds=(1.0, 1.25)
+    )
+    plan = Simulate(0.2, h=H, start="measured", cutoff=np.inf).plan(subject, [log])
+    segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.zeros(1, int)))
+    qpos, qvel = true_state(subject, segment.channels, *segment.start)
+    np.testing.assert_allclose(qpos, [0.0, 0.08], atol=1e-9)
+    np.testing.assert_allclose(qvel, [1.6, 1.6], atol=1e-9)
+    assert tuple(o.channel for o in plan.observations) == names
+    table = 1.6 * H * jnp.arange(30.0)[:, None] * jnp.ones(2)
+    shown = channel_values(subject, table, segment.time, plan.observations, H)
+    late = np.maximum(segment.time - 0.04, 0.0)
+    np.testing.assert_allclose(shown, 2.0 * np.stack([segment.time, late], axis=1), atol=1e-9)
 
 
 @pytest.mark.parametrize(

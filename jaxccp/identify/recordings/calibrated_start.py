@@ -46,7 +46,7 @@ def true_state(
     bounds = zip(calibration.names, calibration.delay_bounds, strict=True)
     if {ends for name, ends in bounds if name.startswith(MEASURING)} <= {(0.0, 0.0)}:
         return qpos, qvel
-    late, late_rate = delay[position], delay[slope]
+    late, late_rate = (subject.time_scale * delay[rows] for rows in (position, slope))
     faster = late_rate * qacc
     shift = late * (qvel + faster) - 0.5 * late**2 * qacc
     return displaced(subject.layout, qpos, qvel, jnp.concatenate([shift, faster]))

@@ -77,13 +77,12 @@ def channel_values(
     """
     channels = subject.channels
     axes = len(subject.model.topology.linkage.axes)
-    at = time * subject.time_scale / h
     single = subject.layout.places.single
     reference = jnp.zeros(axes, table.dtype).at[single[2]].set(subject.layout.reference)
     columns, place = [], axes
     for observation in observations:
         row = channels.names.index(observation.channel)
-        when = at - channels.delay[row] / h
+        when = (time - channels.delay[row]) * subject.time_scale / h
         if observation.kind == "position":
             value = (
                 interpolated(table[:, observation.place], when)[:, None]
