@@ -22,6 +22,7 @@ from jaxccp.identify import (
     recording,
 )
 from jaxccp.identify.case import subject_of
+from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.units import unit_of
 from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.identify.report.as_json import fit_as_json, read_values
@@ -326,15 +327,24 @@ def test_poses_of_free_bodies_are_replayed():
     assert not coordinates[1].any()
 
 
-def test_units_follow_what_an_axis_does(fit):
+@pytest.mark.parametrize(
+    ("parameter", "unit"),
+    [
+        (Parameter('axes["swing"].damping'), "N m s/rad"),
+        (Parameter("axes[0].armature"), "kg m²"),
+        (Parameter("axes[*].damping", factor=True), ""),
+        (Parameter("axes[0].damping", factor=True, per_sequence=True), ""),
+        (Parameter("gravity[2]", per_sequence=True), "m/s²"),
+        (Parameter('channels["torque["swing"]"].offset'), "N m"),
+        (Parameter("gravity", initial=1.0, apply=lambda subject, value: subject), ""),
+        (Parameter("some name", initial=1.0, apply=lambda subject, value: subject), ""),
+    ],
+)
+def test_units_follow_what_an_axis_does(fit, parameter: Parameter, unit: str):
     subject = fit.problem.plans[0].subject
-    factor = (Parameter("axes[*].damping", factor=True),)
-    assert unit_of('axes["swing"].damping', subject, ()) == "N m s/rad"
-    assert unit_of('axes["swing"].damping', subject, factor) == ""
-    assert unit_of('axes["swing"].armature', subject, factor) == "kg m²"
-    assert unit_of("gravity[2] of swing 1", subject, ()) == "m/s²"
-    assert unit_of('channels["torque["swing"]"].offset', subject, ()) == "N m"
-    assert unit_of("some name", subject, ()) == ""
+    (scalar,) = ParameterSet([parameter], subject).scalars
+    named = replace(scalar, name=f"{scalar.name} of swing 1")
+    assert unit_of(scalar, subject) == unit_of(named, subject) == unit
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,8 @@ class Scalar:
     """Typical change."""
     per_sequence: bool
     """Whether it is the value of a single recording."""
+    is_number: bool
+    """Whether it is a number of the model, not a factor nor a value for the user's function."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +275,5 @@ def _scalar(parameter: Parameter, name: str, nominal: float) -> Scalar:
     scale = parameter.scale or parameter.prior or (0.1 * width if np.isfinite(width) else 0.0)
     scale = scale or 0.1 * abs(initial) or 0.1
     prior = np.inf if parameter.prior is None else parameter.prior
-    return Scalar(
-        name, initial, parameter.lower, parameter.upper, prior, scale, parameter.per_sequence
-    )
+    ends, is_number = (parameter.lower, parameter.upper), not (parameter.factor or parameter.apply)
+    return Scalar(name, initial, *ends, prior, scale, parameter.per_sequence, is_number)

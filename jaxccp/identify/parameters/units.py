@@ -2,10 +2,9 @@
 
 import re
 
-from jaxccp.identify.parameters.parameter import Parameter
+from jaxccp.identify.parameters.parameter import Scalar
 from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.identify.subject import Subject
-from jaxccp.names import matches
 
 AXES = {
     "damping": ("N s/m", "N m s/rad"),
@@ -42,16 +41,15 @@ PLAIN = {
 NAME = re.compile(r'^(?P<root>\w+)(?:\["(?P<row>.*)"\])?(?:\.(?P<leaf>\w+))?')
 
 
-def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> str:
+def unit_of(scalar: Scalar, subject: Subject) -> str:
     """Return the unit of a parameter; empty if it has none or the unit is unknown.
 
     Args:
-        name: name of a parameter of the fit.
+        scalar: a parameter of the fit.
         subject: the model.
-        parameters: parameters of the problem; factors have no unit.
     """
-    match = NAME.match(name)
-    if match is None or any(_is_factor(parameter, name) for parameter in parameters):
+    match = NAME.match(scalar.name)
+    if match is None or not scalar.is_number:
         return ""
     root, row, leaf = match["root"], match["row"], match["leaf"] or ""
     if root == "axes" and leaf in AXES:
@@ -65,13 +63,3 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
         if kind in KINDS and axis in linkage.axes:
             return KINDS[kind].axis_unit(linkage.motions[linkage.axes.index(axis)])
     return PLAIN.get(f"{root}.{leaf}" if leaf else root, "")
-
-
-def _is_factor(parameter: Parameter, name: str) -> bool:
-    """Tell whether a number is a factor, or is applied by a function of the user."""
-    paths = (parameter.path,) if isinstance(parameter.path, str) else parameter.path
-    if not parameter.factor and parameter.apply is None:
-        return False
-    bare = name.partition(" (and ")[0].partition(" of ")[0]
-    patterns = (path.removeprefix("-").replace("[*]", '["*"]') for path in paths)
-    return any(matches(bare.replace("'", '"'), path.replace("'", '"')) for path in patterns)

@@ -41,7 +41,7 @@ def fit_as_json(fit: Fit, curves: Sequence[CaseCurves]) -> dict[str, Any]:
             "lower": finite(scalar.lower),
             "upper": finite(scalar.upper),
             "prior": finite(scalar.prior),
-            "unit": unit_of(scalar.name, subject, problem.parameters),
+            "unit": unit_of(scalar, subject),
         }
     losses, open_directions = fit.descent.losses, fit.identifiability
     return {
