@@ -24,6 +24,7 @@ from jaxccp.identify.recordings.segments import Observation, noise_of
 from jaxccp.identify.recordings.starts import MeasuredMotion, start_deviation
 from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.uncertainty.intervals import direction_text
+from jaxccp.math import quaternion
 from jaxccp.model.coordinate import Coordinate
 
 mujoco = pytest.importorskip("mujoco")
@@ -266,7 +267,9 @@ def test_every_inertia_is_physical(arm):
         assert moments[2] < moments[0] + moments[1]
 
 
-def test_what_is_on_a_body_stays_where_it_is(arm):
+def test_what_is_on_a_body_stays_where_it_is():
+    in_water = '<option density="1000"/><worldbody>'
+    arm = load(ARM.format(damping=0, armature=0, mass=0.8).replace("<worldbody>", in_water))
     subject = subject_of(arm, [recorded(0)])
     body = arm.model.topology.body("upper")
     shift = jnp.asarray([[0.02, -0.03, 0.01]])
@@ -274,7 +277,9 @@ def test_what_is_on_a_body_stays_where_it_is(arm):
 
     def places(subject):
         state = subject.layout.state(subject.model, subject.state, jnp.asarray([0.3, -0.7]))
-        return subject.model.sites.poses(state)[0], state.position[body + 1]
+        on, fluid = np.array(subject.model.fluid.bodies), subject.model.fluid
+        boxes = state.position[on] + quaternion.rotate(state.quaternion[on], fluid.position)
+        return subject.model.sites.poses(state)[0], state.position[body + 1], boxes
 
     for before, after in zip(places(subject), places(shifted), strict=True):
         np.testing.assert_allclose(np.asarray(before), np.asarray(after), atol=1e-12)

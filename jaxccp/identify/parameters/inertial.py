@@ -90,8 +90,9 @@ def with_inertias(
 ) -> Subject:
     """Return the subject with different inertias of some bodies.
 
-    The axes of a body and its joints, shapes, sites, tendons and recorded coordinates do not move.
-    The model gives their places relative to the centre of mass, so these numbers change.
+    The axes of a body and its joints, shapes, sites, tendons, boxes in a fluid and recorded
+    coordinates do not move. The model gives their places relative to the centre of mass, so these
+    numbers change.
 
     Args:
         subject: the model.
@@ -102,7 +103,9 @@ def with_inertias(
     """
     model = subject.model
     topology, linkage = model.topology, model.topology.linkage
-    away = jnp.zeros_like(model.bodies.inertia[:, 0]).at[bodies].set(shift)
+    away, fluid = jnp.zeros_like(model.bodies.inertia[:, 0]).at[bodies].set(shift), model.fluid
+    if fluid is not None:
+        fluid = replace(fluid, position=fluid.position - away[np.array(fluid.bodies, np.int32)])
     model = replace(
         model,
         bodies=replace(
@@ -119,6 +122,7 @@ def with_inertias(
         tendons=replace(
             model.tendons, point=model.tendons.point - away[linkage.routing.point_body]
         ),
+        fluid=fluid,
     )
     centre = subject.layout.centre + away[subject.layout.places.free[2]]
     return replace(
