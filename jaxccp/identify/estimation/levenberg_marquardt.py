@@ -4,12 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.estimation.objective import Objective, Point
 
+FLAT = 1e-12
+"""Eigenvalue of normal equations, relative to the largest, that counts as rounding in double
+precision."""
+ROUNDED = 8.0
+"""The same in units of machine epsilon, where that is larger: in single precision."""
 Progress = Callable[[int, float, Float[np.ndarray, " P"]], None]
 """Function called with the number of the iteration, its negative log-likelihood and the
 parameters."""
@@ -183,6 +189,12 @@ def _renewed(objective: Objective, point: Point) -> Point:
     return objective.at(point.theta, point.starts)
 
 
+def rounding() -> float:
+    """Return the eigenvalue of normal equations, relative to the largest, that counts as rounding
+    in JAX's current precision."""
+    return max(FLAT, ROUNDED * float(jnp.finfo(jnp.zeros(()).dtype).eps))
+
+
 def solve(
     matrix: Float[np.ndarray, "n n"], right: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
@@ -193,7 +205,7 @@ def solve(
     """
     scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-    keep = values > 1e-12 * max(values.max(), 1e-300)
+    keep = values > rounding() * max(values.max(), 1e-300)
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
     return vectors @ (inverse * (vectors.T @ (right / scale))) / scale
 

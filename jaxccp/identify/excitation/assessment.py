@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.identify.estimation.levenberg_marquardt import rounding
 from jaxccp.identify.excitation.limits import QUANTITIES
 from jaxccp.identify.excitation.result import Excitation, Use, Weakness
 from jaxccp.identify.excitation.search import Search
@@ -60,9 +61,9 @@ def _weaknesses(search: Search, gained: np.ndarray) -> tuple[Weakness, ...]:
     is known before."""
     before, after = search.before, search.before + gained
     values, vectors = np.linalg.eigh(before if before.any() else after)
-    floor = 1e-12 * max(float(values.max()), 1e-300)
+    floor = rounding() * max(float(values.max()), 1e-300)
     out = []
-    covariance = np.linalg.pinv(after, hermitian=True, rcond=1e-12)
+    covariance = np.linalg.pinv(after, hermitian=True, rcond=rounding())
     null = np.eye(len(after)) - search.kept @ search.kept.T
     for value, vector in list(zip(values, vectors.T, strict=True))[:WEAKEST]:
         spread = 1.0 / np.sqrt(value) if value > floor else np.inf

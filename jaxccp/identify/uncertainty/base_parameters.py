@@ -7,9 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import qr, solve_triangular
 
-RANK = 1e-6
-"""Pivot of the QR factorisation, relative to the largest, below which a column counts as dependent
-on the others."""
+from jaxccp.identify.estimation.levenberg_marquardt import rounding
+
 NAMED = 1e-4
 """Coefficient of a parameter in a combination, in scales of the parameters, below which it is left
 out."""
@@ -61,11 +60,12 @@ def base_parameters(
         first.
     """
     values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
-    values = np.where(values > 1e-2 * RANK**2 * max(values.max(), 1e-300), values, 0.0)
+    flat = rounding()
+    values = np.where(values > 1e-2 * flat * max(values.max(), 1e-300), values, 0.0)
     factors_qr = qr(np.sqrt(values)[:, None] * vectors.T, mode="r", pivoting=True)
     triangle, order = np.asarray(factors_qr[0]), np.asarray(factors_qr[-1]).tolist()
     pivots = np.abs(np.diag(triangle))
-    rank = int(np.sum(pivots > RANK * max(pivots[0], 1e-300)))
+    rank = int(np.sum(pivots > np.sqrt(flat) * max(pivots[0], 1e-300)))
     first = triangle[:rank, :rank]
     share = solve_triangular(first, triangle[:rank, rank:])
     deviation = np.linalg.norm(solve_triangular(first, np.eye(rank)), axis=1)

@@ -7,15 +7,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy import stats
 
-from jaxccp.identify.estimation.levenberg_marquardt import solve
+from jaxccp.identify.estimation.levenberg_marquardt import rounding, solve
 from jaxccp.identify.estimation.objective import Objective, Point
 from jaxccp.identify.uncertainty.base_parameters import BaseParameter, base_parameters
 from jaxccp.identify.uncertainty.clusters import gradient_covariance
 
 NAMED = 0.25
 """Component of a direction, relative to the largest, below which a parameter is not named."""
-FLAT = 1e-12
-"""Eigenvalue of the normal equations, relative to the largest, that counts as rounding."""
 PART = 1e-3
 """Component of a parameter in the undetermined directions above which the parameter itself is
 undetermined."""
@@ -88,7 +86,7 @@ def identifiability(
     plain = information(objective, point)
     matrix = plain * np.outer(scale, scale)
     values, vectors = np.linalg.eigh(matrix)
-    floor = FLAT * max(float(values.max()), 1e-300)
+    floor = rounding() * max(float(values.max()), 1e-300)
     directions = []
     for value, vector in zip(values, vectors.T, strict=True):
         spread = 1.0 / np.sqrt(value) if value > floor else np.inf
@@ -146,7 +144,7 @@ def undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
     diagonal = np.diag(matrix)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-    null = vectors[:, values <= FLAT * max(values.max(), 1e-300)]
+    null = vectors[:, values <= rounding() * max(values.max(), 1e-300)]
     return (diagonal <= 0) | (np.linalg.norm(null, axis=1) > PART)
 
 
