@@ -69,7 +69,7 @@ BAD = {
     "negative friction": (
         "<mujoco><worldbody><geom name='ice' type='plane' size='1 1 1' friction='-1 0 0'/>"
         f"<body><freejoint/>{BALL}</body></worldbody></mujoco>",
-        "geom 'ice' .line 1.: friction must be finite and ≥ 0",
+        "geom 'ice' .line 1.: friction must be finite and not negative",
     ),
     "not a number": (body(f"<joint axis='0 0 nan'/>{BALL}"), "joint 0 .line 1.: .*axis"),
 }

@@ -38,7 +38,9 @@ def surface(normal: str, friction: float = 0.5) -> Material:
         "hooke": SmoothCoefficients(K, 20.0, K, 20.0),
         "hertz": SmoothMaterial(young_modulus=YOUNG, poisson_ratio=0.3),
     }
-    return Material(friction=friction, restitution=0.5, smooth=surfaces[normal])
+    # Dashpots that are given take no restitution.
+    restitution = 0.0 if normal == "hooke" else 0.5
+    return Material(friction=friction, restitution=restitution, smooth=surfaces[normal])
 
 
 def balls(normal: str, count: int = 1, slope: float = 0.0, **options):
