@@ -109,12 +109,10 @@ def _named_bytes(program: Jaxpr) -> int:
         if equation.params.get("name") in (IMPULSES, TURNS):
             shapes: list[Any] = [variable.aval for variable in equation.outvars]
             count += sum(array.size * array.dtype.itemsize for array in shapes)
-        parts = [
-            part
-            for value in equation.params.values()
-            for part in (value if isinstance(value, tuple) else (value,))
-        ]
-        inner = sum(_named_bytes(part) for part in parts if isinstance(part, Jaxpr))
-        inner += sum(_named_bytes(part.jaxpr) for part in parts if isinstance(part, ClosedJaxpr))
+        inner = 0
+        for value in equation.params.values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Jaxpr | ClosedJaxpr):  # one class from jax 0.12 on
+                    inner += _named_bytes(getattr(part, "jaxpr", part))
         count += inner * equation.params.get("length", 1)  # of a loop
     return count
