@@ -102,7 +102,7 @@ def _bytes_of_step(
     )
 
 
-def _named_bytes(program: Jaxpr) -> int:
+def _named_bytes(program: Any) -> int:
     """Return the bytes of what :data:`keep_impulses` stores of a program."""
     count = 0
     for equation in program.eqns:
