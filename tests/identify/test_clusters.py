@@ -9,7 +9,7 @@ from scipy.linalg import sqrtm
 
 from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.estimation.objective import Objective, Point
-from jaxccp.identify.uncertainty.clusters import Cluster, gradient_covariance
+from jaxccp.identify.uncertainty.clusters import gradient_covariance, without_leverage
 from jaxccp.identify.uncertainty.intervals import identifiability
 
 RECORDINGS, SAMPLES, PARAMETERS = 12, 20, 4
@@ -63,8 +63,7 @@ def test_scores_without_leverage_are_those_of_the_residuals() -> None:
     inverse = np.linalg.inv(x.T @ x + 2.0 * np.diag([1.0, 3.0, 9.0]))
     error = random.normal(size=6)
     expected = x.T @ np.real(np.linalg.inv(sqrtm(np.eye(6) - x @ inverse @ x.T))) @ error
-    cluster = Cluster(np.arange(3), x.T @ error, x.T @ x)
-    np.testing.assert_allclose(cluster.without_leverage(x.T @ error, inverse), expected)
+    np.testing.assert_allclose(without_leverage(x.T @ error, x.T @ x, inverse), expected)
 
 
 def test_parameters_known_only_together_are_not_determined() -> None:

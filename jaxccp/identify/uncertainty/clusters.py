@@ -1,7 +1,7 @@
 """Clusters of errors that depend on one another, and the covariance of the gradient of a loss."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -31,29 +31,31 @@ class Cluster:
     """Gauss–Newton matrix of the cluster's loss, initial states eliminated; None if clusters divide
     a chain of joined segments, whose information is that of the whole chain."""
 
-    def without_leverage(
-        self, score: Float[np.ndarray, " p"], inverse: Float[np.ndarray, "p p"]
-    ) -> Float[np.ndarray, " p"]:
-        """Return a gradient of the cluster as it would be if the fit had not followed the cluster's
-        errors.
 
-        With information F Fᵀ, gradient F w and inverse Gauss–Newton matrix H⁻¹ of the fit, it is F
-        (1 − Fᵀ H⁻¹ F)^-½ w. Its variance is unbiased for independent errors of equal variance (Bell
-        & McCaffrey, Survey Methodology 28, 2002, "CR2").
+def without_leverage(
+    score: Float[np.ndarray, " p"],
+    information: Float[np.ndarray, "p p"],
+    inverse: Float[np.ndarray, "p p"],
+) -> Float[np.ndarray, " p"]:
+    """Return a gradient of a cluster as it would be if the fit had not followed the cluster's
+    errors.
 
-        Args:
-            score: the gradient.
-            inverse: H⁻¹ for the cluster's parameters, in units in which H has a unit diagonal, as
-                ``score`` and the information.
-        """
-        assert self.information is not None
-        values, vectors = np.linalg.eigh(0.5 * (self.information + self.information.T))
-        kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
-        root = vectors[:, kept] * np.sqrt(values[kept])
-        weight = (vectors[:, kept].T @ score) / np.sqrt(values[kept])
-        leverage, axes = np.linalg.eigh(root.T @ inverse @ root)
-        factor = 1.0 / np.sqrt(1.0 - np.clip(leverage, 0.0, LEVERAGE))
-        return score + root @ (axes @ ((factor - 1.0) * (axes.T @ weight)))
+    With information F Fᵀ, gradient F w and inverse Gauss–Newton matrix H⁻¹ of the fit, it is F (1 −
+    Fᵀ H⁻¹ F)^-½ w. Its variance is unbiased for independent errors of equal variance (Bell &
+    McCaffrey, Survey Methodology 28, 2002, "CR2").
+
+    Args:
+        score: the gradient, in units in which H has a unit diagonal, as the matrices.
+        information: Gauss–Newton matrix of the cluster.
+        inverse: H⁻¹ for the cluster's parameters.
+    """
+    values, vectors = np.linalg.eigh(0.5 * (information + information.T))
+    kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    weight = (vectors[:, kept].T @ score) / np.sqrt(values[kept])
+    leverage, axes = np.linalg.eigh(root.T @ inverse @ root)
+    factor = 1.0 / np.sqrt(1.0 - np.clip(leverage, 0.0, LEVERAGE))
+    return score + root @ (axes @ ((factor - 1.0) * (axes.T @ weight)))
 
 
 def gradient_covariance(
@@ -87,8 +89,7 @@ def gradient_covariance(
             score *= np.sqrt(count / max(count - 1, 1))
             continue
         information = cluster.information / np.outer(scale[rows], scale[rows])
-        scaled = replace(cluster, information=information)
-        score[rows] = scaled.without_leverage(score[rows], inverse[np.ix_(rows, rows)])
+        score[rows] = without_leverage(score[rows], information, inverse[np.ix_(rows, rows)])
     scores = scores * scale
     return scores.T @ scores, count
 
@@ -99,7 +100,7 @@ def _clusters(objective: Objective, point: Point, reduced: Reduced) -> list[Clus
     for case, terms in enumerate(point.terms):
         all_rows, usable = objective.rows(case), np.flatnonzero(terms.usable)
         number, joined = _cluster_of_segments(objective, point, case), _joined(objective, case)
-        cut = joined[:-1] & (number[1:] != number[:-1])
+        divided = bool((joined[:-1] & (number[1:] != number[:-1])).any())
         gradient, matrix = _of_segments(objective, point, case, all_rows.shape[1])
         parameter_sets, kind = np.unique(all_rows, axis=0, return_inverse=True)
         kind = kind.reshape(-1)  # NumPy 2.0 gives it two axes
@@ -112,9 +113,9 @@ def _clusters(objective: Objective, point: Point, reduced: Reduced) -> list[Clus
                 place = np.searchsorted(rows, parameter_sets[index])
                 np.add.at(score, place, gradient[subset].sum(axis=0))
                 np.add.at(information, np.ix_(place, place), matrix[subset].sum(axis=0))
-            for i in segments if reduced.factors else ():
+            for i in segments if reduced.factors and not divided else ():
                 information -= reduced.eliminated(first + int(i), rows)
-            found.append(Cluster(rows, score, None if cut.any() else information))
+            found.append(Cluster(rows, score, None if divided else information))
         first += len(all_rows)
     return found
 
