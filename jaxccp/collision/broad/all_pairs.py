@@ -1,5 +1,6 @@
 """No broad phase: every pair is passed to its kernel."""
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.collision.broad.candidates import Candidates
@@ -17,3 +18,16 @@ def all_pairs(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
         group: the pairs.
     """
     return Candidates(np.arange(len(group.first), dtype=np.int32), None, None)
+
+
+def all_pairs_as_needed(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
+    """Return all pairs of the group as candidates, and count them as needed: a broad phase that has
+    room for them all does not search.
+
+    Args:
+        model: the shapes.
+        placed: shapes in the world.
+        group: the pairs.
+    """
+    needed = jnp.array([0, len(group.first)], jnp.int32)
+    return all_pairs(model, placed, group)._replace(needed=needed)

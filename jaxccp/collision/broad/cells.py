@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from jaxccp.collision.broad.all_pairs import all_pairs
+from jaxccp.collision.broad.all_pairs import all_pairs_as_needed
 from jaxccp.collision.broad.candidates import Candidates, boxes, packed
 from jaxccp.collision.manifold import Geometry
 from jaxccp.model.model import Model
@@ -36,8 +36,7 @@ def cells(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
         group: the pairs, and the capacities for them.
     """
     if group.room is None or group.room[1] >= len(group.first):
-        needed = jnp.array([0, len(group.first)], jnp.int32)
-        return all_pairs(model, placed, group)._replace(needed=needed)
+        return all_pairs_as_needed(model, placed, group)
     tested, kept = group.room
     members = np.unique(np.concatenate([group.first, group.second]))
     centre, half = lax.stop_gradient(boxes(model, placed, members))

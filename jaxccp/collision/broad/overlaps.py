@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxccp.collision.broad.all_pairs import all_pairs
+from jaxccp.collision.broad.all_pairs import all_pairs_as_needed
 from jaxccp.collision.broad.candidates import Candidates, boxes, packed
 from jaxccp.collision.manifold import Geometry
 from jaxccp.model.model import Model
@@ -23,8 +23,7 @@ def overlaps(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
         group: the pairs, and the capacities for them.
     """
     if group.room is None or group.room[1] >= len(group.first):
-        needed = jnp.array([0, len(group.first)], jnp.int32)
-        return all_pairs(model, placed, group)._replace(needed=needed)
+        return all_pairs_as_needed(model, placed, group)
     members = np.unique(np.concatenate([group.first, group.second]))
     centre, half = lax.stop_gradient(boxes(model, placed, members))
     a, b = (np.searchsorted(members, side) for side in (group.first, group.second))
