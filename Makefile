@@ -7,7 +7,7 @@ WORKERS ?= 2
 ARGS    ?=
 DEMO    ?= $(BIN)/jaxccp identify --demo --horizons 40 --out out/demo
 
-# Some of every folder, gradients and both laws among them: minutes instead of the whole suite's.
+# Some of most folders, gradients and both laws among them: minutes instead of the whole suite's.
 QUICK := test_layers.py math execution $(addprefix ccp/test_,cones.py bb.py delassus.py admm.py) \
          $(addprefix model/test_,shapes.py joints.py) $(addprefix collision/test_,capsule.py detect.py) \
          $(addprefix scene/test_,builder.py names.py) sensors \

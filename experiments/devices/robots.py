@@ -1,6 +1,6 @@
 """Measure steps per second of batches of robots on an accelerator: jaxccp, MJX and MJWarp.
 
-    python experiments/devices/robots.py [--copies 1024,4096,16384,65536] [--models ant,humanoid]
+    python -m experiments.devices.robots [--copies 1024,4096,16384,65536] [--models ant,humanoid]
 
 The robots are Brax's ant and humanoid, of which only the feet collide, in float32; their files come
 from the brax package or the folder --assets. Programs are compiled several at a time and run one
@@ -130,7 +130,7 @@ def main() -> None:
         return make() if time.perf_counter() - began <= options.seconds else None
 
     head = (
-        f"# Robots on {device}\n\n`python experiments/devices/robots.py` · {versions()} · "
+        f"# Robots on {device}\n\n`python -m experiments.devices.robots` · {versions()} · "
         f"{STEPS} steps a program after {LEAD * STEPS}, best of {REPEATS}; compilation by the "
         "clock, several programs at a time"
     )

@@ -45,7 +45,7 @@ def _page(rows: list[dict[str, str]]) -> str:
     lines = [
         "# Derivatives against central differences",
         "",
-        "`python experiments/gradients/run.py` · steps of 2 ms, the worse of the laws that were",
+        "`python -m experiments.gradients.run` · steps of 2 ms, the worse of the laws that were",
         "run: relative errors of the last state, by the largest derivative in each number; poses",
         "by the time that passes. Empty: the scene does not depend on it, or was not run. What is",
         "at a kink or unresolved is listed below, and not counted. Where rigid redundant contacts",

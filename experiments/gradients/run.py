@@ -1,6 +1,6 @@
 """Compare derivatives in every mode and input with central differences: a table and a heat map.
 
-    python experiments/gradients/run.py [SCENE …] [--laws ncp] [--precisions 64]
+    python -m experiments.gradients.run [SCENE …] [--laws ncp] [--precisions 64]
 
 Writes results.csv, results.md and errors.png beside this file; what is run replaces its rows of an
 earlier run. Nothing is random.
