@@ -13,7 +13,7 @@ import jaxccp
 
 NO_PYTREES = {
     "jaxccp.ccp.solve.Stop",  # settings, static where they are numbers
-    "jaxccp.cli.model_file.Opened",  # never inside a program
+    "jaxccp.cli.model_file.OpenedModel",  # never inside a program
     "jaxccp.cli.simulation.Run",  # never inside a program
     "jaxccp.math.implicit_root.RootFunction",  # a function with its arguments
     "jaxccp.sensors.reading.Reading",  # arrays and what a sensor was built with

@@ -145,7 +145,7 @@ def write_page(
         ]
     lines += ["", "Greatest use of limits by the optimal motion:", "", "| what | value | limits |"]
     lines += ["|---|---|---|"]
-    for use in motions["optimal"].uses:
+    for use in motions["optimal"].limited_quantities:
         ends = f"{use.limits[0]:.3g} … {use.limits[1]:.3g}"
         lines.append(f"| {use.what} | {use.value:.3g} | {ends}{'' if use.kept else ' EXCEEDED'} |")
     lines += ["", "![Motions](motions.png)"]

@@ -194,14 +194,21 @@ class Problem:
     def rounding(self) -> Float[Array, ""]:
         """Return the residual that rounding may leave at the solution [m/s].
 
-        It is :data:`ROUNDINGS` times the machine epsilon times the largest velocity r that
-        multipliers must cancel.
+        It is :data:`ROUNDINGS` times the machine epsilon times :meth:`largest_cancelled`.
+        """
+        largest = lax.stop_gradient(self.largest_cancelled())
+        return ROUNDINGS * jnp.finfo(self.r.dtype).eps * largest
+
+    def largest_cancelled(self) -> Float[Array, ""]:
+        """Return the largest velocity r that multipliers must cancel [m/s], the unit of errors.
+
+        Rows that are open without multipliers do not count: their r, such as the gap of a distant
+        limit divided by the step, may be far larger.
         """
         scalars, contacts = self.cones.split(self.r)
         cancelled = jnp.where(self.cones.lo < 0, jnp.abs(scalars), jnp.maximum(-scalars, 0.0))
         closing = jnp.where(contacts[:, 0] < 0, safe.norm(contacts), 0.0)
-        largest = jnp.max(jnp.concatenate([cancelled, closing]), initial=0.0)
-        return ROUNDINGS * jnp.finfo(self.r.dtype).eps * lax.stop_gradient(largest)
+        return jnp.max(jnp.concatenate([cancelled, closing]), initial=0.0)
 
     def scale(self) -> Float[Array, ""]:
         """Return the largest ‖r_c‖ over the row blocks [m/s], the unit of relative tolerances."""

@@ -42,7 +42,9 @@ class Stop:
     servo 0.1 rad away from its target requires 50 rad/s in a step of 2 ms, of which float32 keeps
     seven digits."""
     rtol: float | Float[Array, ""] = 0.0
-    """Tolerance relative to max‖r_c‖."""
+    """Tolerance relative to max‖r_c‖ over all rows. In a step these include open contacts and
+    limits, whose r is the gap divided by the step: it may be far larger than what impulses must
+    cancel."""
     max_iterations: int | Int[Array, ""] = 1000
     """Limit on the number of iterations, at most 2³¹ − 1."""
     history: int = 0

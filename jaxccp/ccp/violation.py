@@ -80,7 +80,14 @@ def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> V
 
 
 def _worst(scalars: Float[Array, " s"], contacts: Float[Array, " c"], width: int) -> Worst:
-    """Return the largest violation and its row."""
+    """Return the largest violation, and its row in the flat vector over all rows: a scalar row, or
+    the normal row of a contact; −1 if all are 0.
+
+    Args:
+        scalars: violation of each scalar row.
+        contacts: violation of each contact.
+        width: number of rows of a contact.
+    """
     s, c = scalars.shape[0], contacts.shape[0]
     rows = jnp.concatenate([jnp.full(1, -1), jnp.arange(s), s + width * jnp.arange(c)])
     values = jnp.concatenate([jnp.zeros(1, scalars.dtype), scalars, contacts])

@@ -4,15 +4,12 @@ import inspect
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from jaxccp.cli.commands.model_request import ModelRequest
-from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.known_names import RESIDUALS
-from jaxccp.cli.tables import built, check_keys, check_types, from_json, required, to_json
-from jaxccp.dynamics.steppers import STEPPERS
+from jaxccp.cli.tables import built, check_keys, check_types, from_json, to_json
 from jaxccp.identify import Method, Parameter, Restarts, inertial_of, read
 from jaxccp.io import InputError, load
 
@@ -21,7 +18,6 @@ READING = tuple(inspect.signature(read).parameters)[2:]
 LOADING = tuple(inspect.signature(load).parameters)[1:]
 """Settings of the loader of models."""
 HOLDOUT = 0.3
-STEPPING = ("law", "stepper", "solver")
 CASE: dict[str, Any] = {
     "model": str,
     "load": Mapping[str, Any],
@@ -40,6 +36,8 @@ TOP: dict[str, Any] = {
     "resume": str,
 }
 """Types of the settings that all cases share."""
+CASES: dict[str, Any] = {"cases": Sequence[Mapping[str, Any]]}
+"""Type of the list of cases."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +77,21 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
         InputError: a file cannot be read, a key is not known, or model or data are missing.
     """
     table = from_json(dict(saved or {}))
-    check_types(request.evaluate or "the fit", "problem", table, CASE | TOP)
+    check_types(request.evaluate or "the fit", "problem", table, CASE | TOP | CASES)
     source: Path | str = "the command line"
     folder = Path()
     given: dict[str, Any] = {}
     if request.config is not None:
         source, folder = request.config, request.config.parent
         given = _toml(request.config)
-    check_keys(source, "", table | given, (*CASE, *TOP, "cases"))
-    check_types(source, "", given, CASE | TOP | {"cases": Sequence[Mapping[str, Any]]})
-    table = _overridden(table, given)
-    entries = table.get("cases") or [{}]
-    cases = tuple(_case(source, folder, table, entry, request) for entry in entries)
+    check_keys(source, "", table | given, (*CASE, *TOP, *CASES))
+    check_types(source, "", given, CASE | TOP | CASES)
+    tables = _case_tables(source, given, table)
+    if len(tables) > 1 and (request.model or request.data):
+        what = "has several cases, each with its own model and data"
+        raise InputError(source, what, "leave MODEL and DATA out", "cases")
+    cases = tuple(_case(source, folder, entry, request) for entry in tables)
+    table |= given
     if request.parameters is None:
         parameters = tuple(
             p for entry in table.get("parameters", []) for p in _parameters(source, entry)
@@ -135,22 +136,44 @@ def _overridden(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     return table
 
 
+def _case_tables(
+    source: Path | str, given: Mapping[str, Any], saved: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the settings of each case: its entry overrides what stands on top, and both override
+    the settings that the same case had in a fit.
+
+    Args:
+        source: file of the settings, for messages.
+        given: settings of the file.
+        saved: settings of the fit, with ``cases`` if they differ from case to case.
+
+    Raises:
+        InputError: an entry has a key that it cannot have, or the fit has other cases.
+    """
+    entries = given.get("cases") or [{}]
+    for entry in entries:
+        for key in entry:
+            if key in TOP:
+                mend = f"all cases share {key}: move it to the top, above [[cases]]"
+                raise InputError(source, f"{key} is not that of a case", mend, "cases")
+        check_keys(source, "cases", entry, CASE)
+        check_types(source, "cases", entry, CASE)
+    before = saved.get("cases") or [saved] * len(entries)
+    if len(before) != len(entries):
+        what = f"has {len(entries)} of the {len(before)} cases of the fit, whose settings differ"
+        raise InputError(source, what, "give --config with all of them in their order", "cases")
+    for table in before:
+        check_types(source, "cases of the fit", table, CASE)
+    pairs = zip(before, entries, strict=True)
+    return [_overridden(table, _overridden(given, entry)) for table, entry in pairs]
+
+
 def _case(
-    source: Path | str,
-    folder: Path,
-    common: Mapping[str, Any],
-    entry: Mapping[str, Any],
-    request: ModelRequest,
+    source: Path | str, folder: Path, table: Mapping[str, Any], request: ModelRequest
 ) -> CaseConfig:
-    """Return the settings of one case: options override its entry, and that what is common."""
-    for key in entry:
-        if key in TOP:
-            mend = f"all cases share {key}: move it to the top, above [[cases]]"
-            raise InputError(source, f"{key} is not that of a case", mend, "cases")
-    check_keys(source, "cases", entry, CASE)
-    check_types(source, "cases", entry, CASE)
+    """Return the settings of one case, which options override."""
     asked = {} if request.residual is None else {"residual": request.residual}
-    table = _overridden(_overridden(common, entry), asked)
+    table = _overridden(table, asked)
     model = request.model or (folder / table["model"] if "model" in table else None)
     data = [str(path) for path in request.data]
     if not data:
@@ -219,55 +242,18 @@ def _parameters(source: Path | str, entry: Any) -> tuple[Parameter | str, ...]:
     return (built(source, "parameters", Parameter, entry),)
 
 
-def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
-    """Return the residual of a case with its settings.
-
-    Args:
-        source: file of the settings, for messages.
-        case: settings of the case; ``stepper``, ``law`` and ``solver`` are names.
-        loaded: the model, whose sensors are those that are compared.
-
-    Raises:
-        InputError: the residual has no such setting.
-    """
-    module, _, name = RESIDUALS[case.residual].partition(":")
-    cls = getattr(import_module(module), name)
-    names = {field.name for field in fields(cls)}
-    types = get_type_hints(cls) | dict.fromkeys(STEPPING, str)
-    check_types(source, "settings", case.settings, types)
-    settings = {key: value for key, value in case.settings.items() if key not in STEPPING}
-    stepping = {key: case.settings[key] for key in STEPPING if key in case.settings}
-    if stepping and "stepper" in names:
-        choice = stepping.get("stepper", "euler")
-        if choice not in STEPPERS:
-            check_keys(source, "settings", {choice: None}, STEPPERS)
-        h: Any = settings.get("h", next(f.default for f in fields(cls) if f.name == "h"))
-        step: Any = h[-1] if isinstance(h, list | tuple) and h else h
-        law, solver = stepping.get("law", "ncp"), stepping.get("solver")
-        try:
-            settings["stepper"] = STEPPERS[choice](step, law, solver)
-        except ValueError as error:
-            raise InputError(source, str(error), "correct it", "settings") from None
-    elif stepping:
-        settings |= stepping
-    if "sensors" in names:
-        settings["sensors"] = loaded.sensors
-    for name, option in settings_of(RESIDUALS[case.residual]).items():
-        if name in required(cls) and name not in settings:
-            what = option.help.split(". ")[0]
-            mend = f"give --{name}, or {name} in [settings]: {what}, such as 0.5"
-            raise InputError(source, f"{name} is missing", mend, case.residual)
-    return built(source, case.residual, cls, settings)
-
-
 def as_table(config: Config) -> dict[str, Any]:
     """Return the settings that an evaluation of the fit needs, ready for JSON
-    (:func:`jaxccp.cli.tables.to_json`): the parameters, and of the first case the residual, its
-    settings and those of the loader and the readers."""
-    (first, *_) = config.cases
-    loading = dict(first.load)
-    if "packages" in loading:
-        loading["packages"] = {k: str(v.resolve()) for k, v in loading["packages"].items()}
+    (:func:`jaxccp.cli.tables.to_json`): the parameters, and of each case the residual, its settings
+    and those of the loader and the readers. They are on top where all cases have the same, else in
+    a list ``cases``."""
+    tables = []
+    for case in config.cases:
+        loading = dict(case.load)
+        if "packages" in loading:
+            loading["packages"] = {k: str(v.resolve()) for k, v in loading["packages"].items()}
+        table = {"residual": case.residual, "settings": case.settings, "read": case.read}
+        tables.append(table | {"load": loading})
     blank = {field.name: field.default for field in fields(Parameter)}
     parameters = []
     for parameter in config.parameters:
@@ -276,5 +262,5 @@ def as_table(config: Config) -> dict[str, Any]:
             continue
         entry = {key: getattr(parameter, key) for key in blank if key != "apply"}
         parameters.append({k: v for k, v in entry.items() if k == "path" or v != blank[k]})
-    table = {"residual": first.residual, "settings": first.settings, "read": first.read}
-    return to_json({"parameters": parameters, "load": loading, **table})
+    alike = all(table == tables[0] for table in tables)
+    return to_json({"parameters": parameters, **(tables[0] if alike else {"cases": tables})})

@@ -18,7 +18,7 @@ from jaxccp.model import State
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedModel:
     """A model file with its initial state and its constant control."""
 
     loaded: Loaded
@@ -35,7 +35,7 @@ class Opened:
         return jnp.broadcast_to(self.control, (steps, *self.control.shape))
 
 
-def open_model(path: Path, options: FileOptions) -> Opened:
+def open_model(path: Path, options: FileOptions) -> OpenedModel:
     """Read a model file and make its initial state.
 
     Args:
@@ -53,9 +53,9 @@ def open_model(path: Path, options: FileOptions) -> Opened:
         except ValueError as error:
             raise InputError(path, str(error), "choose another --keyframe") from None
         ctrl = loaded.keyframes[options.keyframe].ctrl
-        return Opened(loaded, state, loaded.layout.control(jnp.asarray(ctrl, float)))
+        return OpenedModel(loaded, state, loaded.layout.control(jnp.asarray(ctrl, float)))
     if options.init is None:
-        return Opened(loaded, loaded.state, None)
+        return OpenedModel(loaded, loaded.state, None)
     places = loaded.layout.places
     with Arrays(options.init) as arrays:
         qpos = arrays.floats("qpos", places.nq)
@@ -77,7 +77,7 @@ def open_model(path: Path, options: FileOptions) -> Opened:
         what = f"{was_open.what} is {size} open at qpos; closed in the initial state"
         lines = (*loaded.approximated, f"{options.init}: {what}")
         loaded = replace(loaded, approximated=lines)
-    return Opened(loaded, state, None)
+    return OpenedModel(loaded, state, None)
 
 
 def captured_poses(

@@ -27,7 +27,7 @@ from jaxccp.dynamics.rollouts.capacity import capacity_needed
 from jaxccp.dynamics.smooth import smooth_capacity
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
-from jaxccp.io import Recording, record
+from jaxccp.io import TrajectoryArrays, trajectory_arrays
 from jaxccp.model import Model, State
 
 PARTS = 50
@@ -40,7 +40,7 @@ SAMPLES = 100
 class Run:
     """A simulation, and the time that it took."""
 
-    recording: Recording
+    recording: TrajectoryArrays
     """The motion."""
     steps: int
     """Number of steps of each copy."""
@@ -121,7 +121,7 @@ def simulate(
         trajectory.state,
     )
     return Run(
-        recording=record(
+        recording=trajectory_arrays(
             model.topology.bodies, state, trajectory, of_each_state(partial(energy, model), states)
         ),
         steps=steps,

@@ -84,7 +84,7 @@ def recall(warm_start: WarmStart, contacts: Contacts) -> WarmStart:
     return replace(warm_start, contacts=warm_start.contacts.at(contacts))
 
 
-def remember(
+def update_means(
     recalled: WarmStart, impulses: Float[Array, "c w"], scalars: Float[Array, " s"], count: int
 ) -> WarmStart:
     """Return the warm start for the next step, without derivatives.

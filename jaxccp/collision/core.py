@@ -83,7 +83,8 @@ class Core:
 
 
 def extent(core: Core) -> Float[Array, ""]:
-    """Return a characteristic length of a shape, similar to its radius [m]."""
+    """Return the size of a shape, for tolerances [m]: the largest distance of its points from their
+    mean, plus the largest entry of its sweep, plus the radius of its ball."""
     count = jnp.sum(core.real, dtype=core.points.dtype)
     middle = jnp.sum(jnp.where(core.real[:, None], core.points, 0.0), axis=0) / count
     span = jnp.sqrt(jnp.max(jnp.sum((core.points - middle) ** 2, axis=1)))

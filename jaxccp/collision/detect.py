@@ -59,8 +59,8 @@ class Contacts:
     total: Int[Array, ""]
     """Number of live contacts before the capacity was applied; more than c means overflow."""
     candidates: Int[Array, "g 2"]
-    """Capacities that each broad phase that searches needed, for pairs to test and for pairs to
-    pass on; 0 and all pairs if its capacity holds them all."""
+    """Number of pairs that each broad phase needed room for, to test and to pass on to kernels; one
+    with room for all pairs does not search, and has 0 and the number of all pairs."""
     position_rate: Float[Array, "c 3"]
     """Velocity of ``position`` at the present velocities of the bodies [m/s]; zero in a model
     without rebounds."""

@@ -69,7 +69,7 @@ def direction(v: Float[Array, "*k 3"], fallback: Float[Array, "3"]) -> Float[Arr
     return jnp.where(long, unit, fallback)
 
 
-def between(
+def ball_contacts(
     core_a: Float[Array, "k 3"],
     core_b: Float[Array, "k 3"],
     normal: Float[Array, "k 3"],

@@ -26,7 +26,9 @@ class Acceleration:
     """Acceleration of each centre of mass [m/s²], then angular acceleration [rad/s²]; world axes,
     zero for fixed bodies."""
     axis: Float[Array, " na"]
-    """Second time derivative of each joint coordinate [m/s², rad/s²]."""
+    """Rate of the rate of each axis [m/s², rad/s²]: the second time derivative of its coordinate.
+    For a ball, whose coordinate is a rotation vector, it is the rate of the relative angular
+    velocity in the axes of the second body's joint frame."""
 
 
 def accelerations(

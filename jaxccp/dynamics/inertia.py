@@ -95,7 +95,10 @@ def rotate_freely(
 def _half_rotation(
     inertia: Float[Array, "nb 3 3"], start: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:
-    """Solve I x + x × I x = I s for x = (h/2) Ω̄, where s = (h/2) Ω: (Π + Π⁺)/2 = I Ω̄ rewritten.
+    """Solve I x + x × I x = I s for x = (h/2) Ω̄, the half rotation [rad] of a torque-free step in
+    which the mean of the angular momenta (body axes) before and after is I Ω̄.
+
+    s = (h/2) Ω is the half rotation at the angular velocity Ω of the start.
 
     Newton's method starts with an error of order s². Each step squares the error, and a last one
     reuses the slope of the step before. The error is then 1e-7 for half a radian, and rounding for

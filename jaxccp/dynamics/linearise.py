@@ -33,7 +33,7 @@ class Linearisation:
     B: Float[Array, "2*nv+ma nm"]
     """Derivative of the state after the step with respect to the control."""
     after: State
-    """State after the step."""
+    """State after the step, from which the motion goes on."""
     report: StepReport
     """Report of the step; ``report.solver.derivative`` says whether A and B are valid."""
 
@@ -53,7 +53,8 @@ def linearise(
     It costs one step and a forward derivative for each column; all columns share the solve and the
     factors of its derivative. At the border between two regimes of a contact or a limit, A and B
     are those of one regime (docs/derivative.md). A change of the state changes the rate of each
-    rotor by as much as that of its axis.
+    rotor by as much as that of its axis. The product of A along a motion is the derivative of the
+    motion, up to an error that vanishes with ``h``.
 
     Args:
         model: nv degrees of freedom, nm actuators, ma of them with activations.

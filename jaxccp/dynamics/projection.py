@@ -102,8 +102,16 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
 
 
 def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:
-    """Return the model without forces, but with its joints, tendons of given length, limits and
-    contacts."""
+    """Return the model whose step of 1 s only closes joints, tendons of given length, limits and
+    rigid contacts.
+
+    Gravity, springs, dampers, dry friction, force laws, rotors, actuators and fluid are zero.
+    Penetration is undone entirely, since the recovery speed is infinite.
+
+    Args:
+        model: the model.
+        h: length of the step whose mass matrix M + h D + h² K families keep [s].
+    """
     axes, actuators = model.axes, model.actuators
     zero = jnp.zeros_like(axes.stiffness)
     zero_actuators = jnp.zeros_like(actuators.gain)

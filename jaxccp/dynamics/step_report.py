@@ -28,7 +28,8 @@ class StepReport:
     :class:`jaxccp.Relaxed` derivative if that is more, including those beyond the capacity."""
     candidates: Int[Array, "g 2"]
     """Number of pairs of shapes that each broad phase of ``Topology.searched`` needed room for, to
-    test and to return; 0 and all pairs if it has room for them all."""
+    test and to pass on to kernels; one with room for all pairs does not search, and has 0 and the
+    number of all pairs."""
     overflow: Bool[Array, ""]
     """Whether a capacity was too small: the shallowest contacts were dropped, or some pairs of near
     shapes were not tested for contact."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
@@ -58,7 +59,7 @@ def check_model_and_stepper(model: Any, stepper: Any) -> None:
 
 
 def checked_start(
-    model: Model, start: Start, batched: bool = False, own: type[Carry] | None = None
+    model: Model, start: Start, batched: bool = False, carry_type: type[Carry] | None = None
 ) -> Start:
     """Return a state with its entries checked and converted to arrays of floats; return a carry
     unchanged.
@@ -67,9 +68,10 @@ def checked_start(
         model: the model of the state.
         start: a state or a carry.
         batched: whether its arrays may have leading axes.
-        own: class of the carries that the stepper can continue, of a stepper that starts here:
-            quaternions of another length are then normalised, and family frames placed by
-            ``state.families``. None for any.
+        carry_type: class of the stepper's carries. If given, a state is prepared for stepping:
+            its quaternions are normalised, and the frames of families placed by
+            ``state.families``; a carry of another class is refused. None: any carry is accepted,
+            and a state is not prepared.
 
     Raises:
         TypeError: the start is neither.
@@ -78,34 +80,34 @@ def checked_start(
     """
     if isinstance(start, State) or not isinstance(getattr(start, "state", None), State):
         state = checked_arrays(model, cast(State, start), batched)
-        if own is not None:
+        if carry_type is not None:
             state = _with_unit_quaternions(state)
             state = with_frames(model, state) if model.families else state
         return cast(Start, state)
-    if own is not None and not isinstance(start, own):
+    if carry_type is not None and not isinstance(start, carry_type):
         raise ValueError(
-            f"the stepper continues from a State or its own {own.__name__}, not from "
+            f"the stepper continues from a State or its own {carry_type.__name__}, not from "
             f"{type(start).__name__}: pass its attribute state"
         )
     checked_arrays(model, start.state, batched)
     return start
 
 
-def checked_carried(model: Model, carry: Carry, own: type[Carry]) -> State:
+def checked_carried(model: Model, carry: Carry, carry_type: type[Carry]) -> State:
     """Return the state of a carry, with its entries checked and converted to arrays of floats.
 
     Args:
         model: the model of the state.
         carry: the carry from which a step continues.
-        own: class of the stepper's carries.
+        carry_type: class of the stepper's carries.
 
     Raises:
         TypeError: the carry is another stepper's, or a state.
         ValueError: an array has another shape.
     """
-    if not isinstance(carry, own):
+    if not isinstance(carry, carry_type):
         raise TypeError(
-            f"advance continues from the stepper's own {own.__name__}, not from "
+            f"advance continues from the stepper's own {carry_type.__name__}, not from "
             f"{type(carry).__name__}: start with stepper.init(model, state)"
         )
     return checked_arrays(model, carry.state)
@@ -114,11 +116,13 @@ def checked_carried(model: Model, carry: Carry, own: type[Carry]) -> State:
 @jitted
 def _with_unit_quaternions(state: State) -> State:
     """Return the state with unit quaternions; those that are stay as they are to the last digit, so
-    that motions can be resumed."""
+    that motions can be resumed. The derivative is that of the normalised ones, of any length."""
     square = jnp.sum(state.quaternion**2, axis=-1, keepdims=True)
     other = jnp.abs(square - 1.0) > 100 * jnp.finfo(square.dtype).eps
-    unit = jnp.where(other, quaternion.normalize(state.quaternion), state.quaternion)
-    return replace(state, quaternion=unit)
+    normal = quaternion.normalize(state.quaternion)
+    # Less a zero, which keeps the sign of zeros, with the derivative of ``normal``.
+    same = lax.stop_gradient(state.quaternion) - (lax.stop_gradient(normal) - normal)
+    return replace(state, quaternion=jnp.where(other, normal, same))
 
 
 StepLength = Float[Array, ""] | float
@@ -227,7 +231,9 @@ class Stepper(Protocol[CarryT]):
         first stepped.
 
         In a loop use :meth:`init` and :meth:`advance` instead, within ``jit``: they start each
-        solve from the impulses of the step before.
+        solve from the impulses of the step before. They also keep what a state does not have: the
+        stretch of smooth contacts, without which bodies creep on slopes, and the filtered
+        acceleration of steppers of second order, each of whose steps is a first one here.
 
         Args:
             model: the model.

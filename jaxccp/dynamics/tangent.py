@@ -8,6 +8,11 @@ the velocities, so that the pose part is velocities times one second: rotations 
 vectors, of roots in world axes, of balls in the joint's frame. There are no constraints between the
 entries, but for mechanisms with loops, whose changes are those of the spanning tree. The ma
 activations of actuators, where there are any, come last.
+
+Velocities of jointed bodies are those of their momenta, which the next step continues from
+(:mod:`jaxccp.dynamics.momentum_velocities`). Where the joints allow the twists of a state, as after
+:func:`jaxccp.forward_kinematics`, these are the rates of the axes; after a step on velocities they
+differ from those by half a step of the velocity products.
 """
 
 from collections.abc import Callable
@@ -17,7 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.rows.row import carried_rotors
+from jaxccp.dynamics.momentum_velocities import momentum_velocities, with_surplus
 from jaxccp.execution.jitted import jitted
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
@@ -26,7 +31,6 @@ from jaxccp.model.inputs.state_input import checked_state
 from jaxccp.model.kinematics.configuration import (
     VelocityParts,
     coordinate_change,
-    generalised_velocities,
     integrate_configuration,
     join_velocities,
     root_and_free_bodies,
@@ -65,7 +69,8 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
 
     Returns:
         A state whose bodies are connected by the joints of the trees. The rate of each rotor
-            changes by as much as that of its axis.
+            changes by as much as that of its axis, and the momenta of the bodies by as much as the
+            velocities say. A change of zero leaves the next step as it is.
 
     Raises:
         ValueError: the change or an array of the state has another shape, the state has no
@@ -85,21 +90,20 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
     displacement, velocity_change = jnp.split(change, 2)
     motion = joint_motion(model, state)
     start = replace(state, joint_positions=motion.coordinate)
-    velocity = generalised_velocities(model, state, motion) + velocity_change
+    surplus = momentum_velocities(model, state, motion)
+    velocity = surplus.velocity + velocity_change
     after = with_loop_coordinates(
         model, integrate_configuration(model, start, displacement, velocity)
     )
-    if not len(topology.linkage.compliant):
-        return after
-    return replace(after, rotors=carried_rotors(model, state, motion))
+    return with_surplus(model, after, surplus)
 
 
 @jitted
 def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv+ma"]:
     """Return the change from ``origin`` to ``state``, the inverse of :func:`retract`.
 
-    ``retract(model, origin, change)`` has the poses and velocities of ``state``. Rotations of more
-    than half a revolution are only recovered for hinges.
+    ``retract(model, origin, change)`` has the poses of ``state``, and its momenta along all
+    velocities. Rotations of more than half a revolution are only recovered for hinges.
 
     Args:
         model: nv degrees of freedom.
@@ -142,9 +146,8 @@ def difference_by(
         jnp.concatenate([shift, rotation], axis=1), axis_change, [b.q - a.q for a, b in pairs]
     )
     pose = join_velocities(topology, displacement)
-    velocity = generalised_velocities(model, state, end) - generalised_velocities(
-        model, origin, start
-    )
+    velocity = momentum_velocities(model, state, end).velocity
+    velocity = velocity - momentum_velocities(model, origin, start).velocity
     if model.activations is None:
         return jnp.concatenate([pose, velocity])
     after, before = (activation_of(model.activations, at) for at in (state, origin))

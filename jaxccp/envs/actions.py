@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from jaxccp.envs.spec import Spec
+from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 
 
@@ -43,7 +44,7 @@ def admissible(
     action = as_action(spec, action, names)
     unknown = ~jnp.isfinite(jnp.clip(action, spec.low, spec.high))
     finite = jnp.where(unknown, 0.0, action)
-    clipped = jnp.clip(finite, spec.low, spec.high)
+    clipped = safe.clip(finite, jnp.asarray(spec.low), jnp.asarray(spec.high))
     return clipped, {
         "action_nan": jnp.sum(unknown, dtype=jnp.int32),
         "action_clipped": jnp.sum(clipped != finite, dtype=jnp.int32),

@@ -8,8 +8,11 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Status
+from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.rollouts.checkpoints import keep_impulses
+from jaxccp.dynamics.second_order.state_projection import with_fitting_velocities
 from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.dynamics.trees import reducible
 from jaxccp.envs.actions import admissible
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.spec import Spec
@@ -18,14 +21,15 @@ from jaxccp.execution import trees
 from jaxccp.math.array_input import Floats
 from jaxccp.math.draw import Key
 from jaxccp.model.model import Model
+from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
 from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 COUNTS = ("status", "unsolved", "overflow", "non_finite", "action_nan", "action_clipped")
 """Metrics of every environment, int32: the worst status of a solve (:class:`jaxccp.ccp.Status`);
 the number of steps whose solve did not converge; the number of steps with more contacts than the
-capacity; 1 if the motion or the reward was not finite; the numbers of entries of the action that
-were NaN or infinite without a range, and that were out of range."""
+capacity; 1 if the motion, the reward or the observation was not finite; the numbers of entries of
+the action that were NaN or infinite without a range, and that were out of range."""
 
 
 @jax.tree_util.register_dataclass
@@ -34,8 +38,13 @@ class Environment:
     """A task on a model, without a time limit and without resets.
 
     Its results are finite for any action. If a motion is not finite, the state before the step is
-    kept; if a reward is not, it is 0. Either terminates the episode, and ``metrics["non_finite"]``
-    is 1.
+    kept; if a reward is not, it is 0; entries of an observation that are not are 0. Each of these
+    terminates the episode, and ``metrics["non_finite"]`` is 1. Gradients through such a step may be
+    NaN in reverse mode, and so those of parameters that copies of a batch share.
+
+    Raises:
+        ValueError: ``ctrl_dt`` of the task is not a multiple of ``sim_dt``, or its ``terms`` are
+            not different names that are none of :data:`COUNTS`.
     """
 
     model: Model
@@ -57,6 +66,7 @@ class Environment:
             raise ValueError(
                 f"ctrl_dt ({self.ctrl_dt} s) must be a multiple of sim_dt ({self.sim_dt} s)"
             )
+        _check_terms(self.task)
 
     @property
     def sim_dt(self) -> float:
@@ -75,6 +85,8 @@ class Environment:
         qpos, qvel = self.layout.coordinates(self.model, self.rest)
         start = task.start(drawn, qpos, jnp.zeros_like(qvel))
         state = self.layout.state(self.model, self.rest, start.qpos, start.qvel)
+        if task.close_start:
+            state = _closed(self.model, state)
         physics = self.stepper.init(self.model, state)
         wrenches = jnp.zeros((len(self.model.topology.bodies), 6), dtype)
         action = jnp.zeros(self.action_spec.shape, dtype)
@@ -106,11 +118,13 @@ class Environment:
         goal = info["goal"]
         before = self.moment(state.physics.state, info["wrenches"], info["action"], goal)
         after = self.moment(physics.state, wrenches, admitted, goal)
-        rewards = task.rewards(before, after)
+        rewards = self._rewards(before, after)
         counted = jnp.isfinite(sum(rewards[1:], rewards[0]))
         rewards = [jnp.where(counted, term, 0) for term in rewards]
-        sound &= counted
         obs = task.observe(after)
+        observed = jnp.isfinite(obs)
+        obs = jnp.where(observed, obs, 0)
+        sound &= counted & jnp.all(observed)
         metrics = dict(zip(task.terms, rewards, strict=True)) | {
             "status": status,
             "unsolved": unsolved,
@@ -156,6 +170,28 @@ class Environment:
             goal=goal,
         )
 
+    def _rewards(self, before: Moment, after: Moment) -> list[Float[Array, ""]]:
+        """Return the terms of the reward in the precision of the model.
+
+        Args:
+            before: instant before the step.
+            after: instant after it.
+
+        Raises:
+            ValueError: the task does not return one number for each of its terms.
+        """
+        task = self.task
+        rewards = task.rewards(before, after)
+        listed = isinstance(rewards, tuple | list)
+        shapes = [jnp.shape(term) for term in rewards] if listed else []
+        if shapes != [()] * len(task.terms):
+            returned = f"shapes {shapes}" if listed else f"a {type(rewards).__name__}"
+            raise ValueError(
+                f"{type(task).__name__}.rewards must return a tuple of one number for each of "
+                f"terms = {task.terms}, not {returned}"
+            )
+        return [jnp.asarray(term, self.rest.position.dtype) for term in rewards]
+
     def _advanced(
         self, physics: Carry, action: Float[Array, " nu"]
     ) -> tuple[Carry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
@@ -185,6 +221,43 @@ class Environment:
         wrenches = jnp.zeros((len(self.model.topology.bodies), 6), action.dtype)
         start = (physics, wrenches, none, none, none)
         return lax.scan(substep, start, length=round(self.ctrl_dt / self.sim_dt))[0]
+
+
+def _check_terms(task: Task) -> None:
+    """Check the names of a task's rewards.
+
+    Raises:
+        ValueError: ``terms`` is no tuple of different names, or one is also a count.
+    """
+    what, terms = type(task).__name__, task.terms
+    if not isinstance(terms, tuple | list) or not terms or len(set(terms)) < len(terms):
+        raise ValueError(
+            f'{what}.terms must be a tuple of different names, such as ("forward",), not {terms!r}'
+        )
+    taken = sorted(set(terms) & set(COUNTS))
+    if taken:
+        raise ValueError(
+            f"{what}.terms: {', '.join(taken)} would hide the count of that name in the metrics: "
+            "give the term another name"
+        )
+
+
+def _closed(model: Model, state: State) -> State:
+    """Return the nearest state, by mass, in which loops are closed, tendons of given length have it
+    and limits hold, with the nearest velocities that loops and tendons allow; in maximal
+    coordinates velocities stay as they are.
+
+    A model without loops and such tendons keeps its state. Contacts do not move it.
+
+    Args:
+        model: the model.
+        state: the state.
+    """
+    if not len(row_order(model.topology.linkage).loop_rows):
+        return state
+    contactless = replace(model, topology=replace(model.topology, pairs=()))
+    state = close_loops(contactless, state)
+    return with_fitting_velocities(model, state) if reducible(model.topology) else state
 
 
 def _finite(state: State, wrenches: Float[Array, "nb 6"]) -> Bool[Array, ""]:

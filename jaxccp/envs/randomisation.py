@@ -35,7 +35,16 @@ def friction(model: Model, factor: Factor) -> Model:
 
 
 def mass(model: Model, factor: Factor) -> Model:
-    """Scale the mass of each body, and its inertia with it."""
+    """Scale the mass of each rigid body, and its inertia with it.
+
+    Raises:
+        ValueError: the model has flexible bodies.
+    """
+    if model.families:
+        raise ValueError(
+            "mass: the model has flexible bodies, whose masses cannot be scaled: leave mass out, "
+            "or write a function randomise(key, model) that scales model.bodies.mass and inertia"
+        )
     bodies = model.bodies
     times = factor(bodies.mass.shape)
     heavier = replace(
@@ -100,7 +109,8 @@ def randomisation(**ranges: Range) -> Randomise:
         ranges: lowest and highest factor, positive, by the names of :data:`RANDOMISED`.
 
     Raises:
-        ValueError: a name is not known, or a range is not 0 < lowest ≤ highest < ∞.
+        ValueError: a name is not known, or a range is not 0 < lowest ≤ highest < ∞. The function
+            raises it where ``mass`` is among the names and the model has flexible bodies.
     """
     for name, bounds in ranges.items():
         if name not in RANDOMISED:

@@ -11,8 +11,12 @@ from jaxccp.math.linear3 import cross
 
 
 def centre(moment: Moment) -> Float[Array, "3"]:
-    """Return the centre of mass of all bodies [m]."""
-    mass = moment.model.bodies.mass[1:]
+    """Return the centre of mass of all rigid bodies that move [m].
+
+    Masses of fixed bodies and of frames of flexible bodies have no meaning.
+    """
+    model = moment.model
+    mass = jnp.where(model.topology.free[1:], model.bodies.mass[1:], 0)
     return mass @ moment.state.position[1:] / jnp.sum(mass)
 
 

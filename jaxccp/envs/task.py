@@ -59,6 +59,9 @@ class Task:
 
     terms: ClassVar[tuple[str, ...]]
     """Names of the terms of the reward."""
+    close_start: ClassVar[bool] = True
+    """Whether a reset closes loops that :meth:`start` leaves open. False, where it leaves none
+    open in pose and velocity, makes resets of models with loops faster."""
     sim_dt: float
     """Length of a step of the stepper [s]."""
     ctrl_dt: float
@@ -73,6 +76,11 @@ class Task:
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         """Draw the initial state of an episode.
+
+        If it leaves loops of joints open, or tendons of given length at another one, the episode
+        begins at the nearest state, by mass, in which they are not and limits hold, with the
+        nearest velocities that they allow (see ``close_start``; in maximal coordinates, as with
+        more than 100 degrees of freedom, velocities stay as drawn).
 
         Args:
             key: random key.

@@ -12,28 +12,28 @@ from jaxtyping import Array, Bool, Int, PyTree
 _State = TypeVar("_State")
 Leaves = Sequence[Array]
 Running = Callable[[Any, Any], Bool[Array, ""]]
-Turn = Callable[[Any, Any, Int[Array, ""]], Any]
+Body = Callable[[Any, Any, Int[Array, ""]], Any]
 
 CPU_SLOTS, SLOTS = 16, 8192
-"""Number of copies that iterate together on a CPU and on other devices: so many that a turn spends
-its time on the copies and not on starting its operations."""
+"""Number of copies that iterate together on a CPU and on other devices: so many that an iteration
+spends its time on the copies and not on starting its operations."""
 FIRST_PASS = 1
-"""Turns of the first pass; each later one has twice as many."""
+"""Iterations of the first pass; each later one has twice as many."""
 
 
-def iterate(running: Running, turn: Turn, data: PyTree, state: _State) -> _State:
-    """Return the state after as many turns as it needs.
+def iterate(running: Running, body: Body, data: PyTree, state: _State) -> _State:
+    """Return the state after a while loop, in which copies under ``vmap`` leave when they are done.
 
-    The result is that of ``while running(data, state): state = turn(data, state, number)``. Under
+    The result is that of ``while running(data, state): state = body(data, state, number)``. Under
     ``vmap`` JAX would go on with all copies until the slowest is done. Here copies that are done
-    leave: in a pass all copies take a few turns, a fixed number of copies at a time, and those that
-    are not done go on to the next pass, which is longer. The body is compiled for one size.
+    leave: in a pass all copies take a few iterations, a fixed number of copies at a time, and those
+    that are not done go on to the next pass, which is longer. The body is compiled for one size.
 
     Args:
-        running: whether a copy is not done, from the data and its state.
-        turn: the state after a turn, from the data, the state and the number of turns before it,
-            which is the same for all copies that iterate together. The results in the state of a
-            copy that is done must not change in further turns.
+        running: returns whether a copy needs another iteration, from the data and its state.
+        body: returns the state after an iteration, from the data, the state and the number of
+            iterations before it, which is the same for all copies that iterate together. The
+            results in the state of a copy that is done must not change in further iterations.
         data: a pytree of all arrays that the two functions use and do not change.
         state: a pytree of arrays to start from.
     """
@@ -43,17 +43,17 @@ def iterate(running: Running, turn: Turn, data: PyTree, state: _State) -> _State
         return running(jax.tree.unflatten(tree, leaves), state)
 
     def after(leaves: Leaves, state: _State, number: Array) -> _State:
-        return turn(jax.tree.unflatten(tree, leaves), state, number)
+        return body(jax.tree.unflatten(tree, leaves), state, number)
 
     return _single(still, after)(leaves, state)
 
 
-def _single(running: Running, turn: Turn) -> Callable[[Leaves, _State], _State]:
+def _single(running: Running, body: Body) -> Callable[[Leaves, _State], _State]:
     """Return the loop of one copy."""
 
     @custom_vmap
     def loop(leaves: Leaves, state: _State) -> _State:
-        return _together(running, turn, leaves, state)
+        return _together(running, body, leaves, state)
 
     @loop.def_vmap
     def _(size: int, mapped: list, leaves: Leaves, state: _State) -> tuple[_State, _State]:
@@ -62,33 +62,33 @@ def _single(running: Running, turn: Turn) -> Callable[[Leaves, _State], _State]:
             return x if batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
 
         state = jax.tree.map(by_copy, state, mapped[1])
-        found = _batched(running, turn, size, tuple(mapped[0]))(leaves, state)
+        found = _batched(running, body, size, tuple(mapped[0]))(leaves, state)
         return found, jax.tree.map(lambda _: True, found)
 
     return loop
 
 
 def _batched(
-    running: Running, turn: Turn, size: int, own: tuple[bool, ...]
+    running: Running, body: Body, size: int, own: tuple[bool, ...]
 ) -> Callable[[Leaves, _State], _State]:
     """Return the loop of a batch.
 
     Args:
-        running: of one copy.
-        turn: of one copy.
+        running: that of one copy.
+        body: that of one copy.
         size: number of copies.
         own: which leaves of the data have a leading axis of copies.
     """
     axes = [0 if batched else None for batched in own]
     running_all = jax.vmap(running, (axes, 0))
-    turn_all = jax.vmap(turn, (axes, 0, None))
+    body_all = jax.vmap(body, (axes, 0, None))
 
     @custom_vmap
     def loop(leaves: Leaves, state: _State) -> _State:
         shards = _shards(size)
 
         def shard(leaves: Leaves, state: _State) -> _State:
-            return _on_a_device(running_all, turn_all, leaves, own, state, size // shards)
+            return _on_a_device(running_all, body_all, leaves, own, state, size // shards)
 
         if shards == 1:
             return shard(leaves, state)
@@ -115,7 +115,7 @@ def _batched(
             for x, outer, inner in zip(leaves, mapped[0], own, strict=True)
         ]
         state = jax.tree.map(lambda x, outer: joined(x, outer, True), state, mapped[1])
-        found = _batched(running, turn, more * size, both)(leaves, state)
+        found = _batched(running, body, more * size, both)(leaves, state)
         found = jax.tree.map(lambda x: x.reshape(more, size, *x.shape[1:]), found)
         return found, jax.tree.map(lambda _: True, found)
 
@@ -123,10 +123,10 @@ def _batched(
 
 
 def _shards(size: int) -> int:
-    """Return the number of parts of a batch that keep their copies to themselves.
+    """Return the number of parts into which a batch is divided so that no copy moves between
+    devices: the number of devices, or 1 if that does not divide the batch.
 
-    A batch that ``jit`` computes on several devices is divided between them; copies that went from
-    one to another would have to be sent. Within ``shard_map`` a device has its own batch.
+    It is 1 within ``shard_map`` too, where each device has its own batch.
     """
     count = jax.device_count()
     alone = bool(jax.sharding.get_abstract_mesh().manual_axes) or size % count
@@ -135,22 +135,22 @@ def _shards(size: int) -> int:
 
 def _together(
     running: Running,
-    turn: Turn,
+    body: Body,
     leaves: Leaves,
     state: _State,
     begin: Array | int = 0,
     end: Array | None = None,
     counted: Array | bool = True,
 ) -> _State:
-    """Return the state of copies that go on until all are done.
+    """Return the states of copies that iterate together until all are done.
 
     Args:
-        running: flags of all copies.
-        turn: of all copies.
+        running: that of all copies.
+        body: that of all copies.
         leaves: their data.
         state: their states.
-        begin: turns so far.
-        end: number of turns to stop at; None is no limit.
+        begin: number of iterations so far.
+        end: number of iterations to stop at; None: no limit.
         counted: flags of the copies that are waited for.
     """
 
@@ -158,20 +158,20 @@ def _together(
         flag = jnp.any(running(leaves, carry[1]) & counted)
         return flag if end is None else flag & (carry[0] < end)
 
-    def body(carry: tuple[Array, _State]) -> tuple[Array, _State]:
-        return carry[0] + 1, turn(leaves, carry[1], carry[0])
+    def advance(carry: tuple[Array, _State]) -> tuple[Array, _State]:
+        return carry[0] + 1, body(leaves, carry[1], carry[0])
 
-    return lax.while_loop(unfinished, body, (jnp.int32(begin), state))[1]
+    return lax.while_loop(unfinished, advance, (jnp.int32(begin), state))[1]
 
 
 def _on_a_device(
-    running: Running, turn: Turn, leaves: Leaves, own: tuple[bool, ...], state: _State, size: int
+    running: Running, body: Body, leaves: Leaves, own: tuple[bool, ...], state: _State, size: int
 ) -> _State:
     """Return the state of a batch after passes of growing length over the copies not yet done.
 
     Args:
-        running: flags of copies.
-        turn: of copies.
+        running: that of several copies.
+        body: that of several copies.
         leaves: their data.
         own: which leaves have an axis of copies.
         state: their states.
@@ -179,7 +179,7 @@ def _on_a_device(
     """
     slots = CPU_SLOTS if jax.default_backend() == "cpu" else SLOTS
     if size <= slots:
-        return _together(running, turn, leaves, state)
+        return _together(running, body, leaves, state)
     places = -(-size // slots) * slots
 
     def one_pass(carry: tuple[Array, Array, Array, _State]) -> tuple[Array, Array, Array, _State]:
@@ -202,7 +202,7 @@ def _on_a_device(
 
             some = [taken(x) if batched else x for x, batched in zip(leaves, own, strict=True)]
             part = jax.tree.map(taken, state)
-            part = _together(running, turn, some, part, begin, end, chosen < size)
+            part = _together(running, body, some, part, begin, end, chosen < size)
             return at + slots, jax.tree.map(put, state, part)
 
         _, state = lax.while_loop(lambda at: at[0] < waiting, load, (jnp.int32(0), state))

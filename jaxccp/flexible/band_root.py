@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.operators.band_cholesky import eliminated
+from jaxccp.ccp.operators.band_cholesky import factorise_tiles
 from jaxccp.model.family import MassRoot
 
 
@@ -41,7 +41,7 @@ class BandRoot(MassRoot):
         diagonal = diagonal + jnp.where(
             filling[:, :, None], jnp.eye(width, dtype=diagonal.dtype), 0.0
         )
-        return BandRoot(*eliminated(left, diagonal), count)
+        return BandRoot(*factorise_tiles(left, diagonal), count)
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
         def forward(before: Array, factors: tuple[Array, Array, Array]) -> tuple[Array, Array]:

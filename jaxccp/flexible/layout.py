@@ -65,9 +65,9 @@ class Layout(ByContent):
         """Indices of the velocities that move each frame [nf+m w]; nv for fixed components, and to
         fill up shorter rows."""
         rows = np.stack([self.frames, *(rows for _, rows in self.slopes)], axis=1)
-        parts = [self._numbers(rows)]
+        parts = [self._velocity_indices(rows)]
         if self.between is not None:
-            parts.append(self._numbers(self.between[0]))
+            parts.append(self._velocity_indices(self.between[0]))
         width = max(part.shape[1] for part in parts)
         none = len(self.free)
         return np.concatenate(
@@ -78,25 +78,26 @@ class Layout(ByContent):
         )
 
     @cached_table
-    def mobility(self) -> np.ndarray:
+    def frame_freedoms(self) -> np.ndarray:
         """Masks of the frames whose position can change, and of those that can turn [nf+m 2]."""
         moves = self.columns < len(self.free)
-        mobility = np.stack([moves[:, :3].any(axis=1), moves[:, 3:].any(axis=1)], axis=1)
+        freedoms = np.stack([moves[:, :3].any(axis=1), moves[:, 3:].any(axis=1)], axis=1)
         if self.between is not None:
             rows, weights = self.between
-            parts = self._numbers(rows).reshape(*rows.shape, 3) < len(self.free)
+            parts = self._velocity_indices(rows).reshape(*rows.shape, 3) < len(self.free)
             moved = (parts.any(axis=2) & (np.abs(weights) > 1e-12)).any(axis=1)
-            mobility[len(self.frames) :] = np.stack([moved, np.zeros_like(moved)], axis=1)
-        return mobility
+            freedoms[len(self.frames) :] = np.stack([moved, np.zeros_like(moved)], axis=1)
+        return freedoms
 
     @cached_table
     def element_columns(self) -> np.ndarray:
         """Index of the velocity of each component of each element's vector coordinates [e 3k]; nv
         for fixed components."""
-        return self._numbers(self.rows)
+        return self._velocity_indices(self.rows)
 
-    def _numbers(self, rows: np.ndarray) -> np.ndarray:
-        """Return the velocities of all components of the given vector coordinates."""
+    def _velocity_indices(self, rows: np.ndarray) -> np.ndarray:
+        """Return the index of the velocity of each component of these vector coordinates [n 3k];
+        nv for fixed components."""
         components = 3 * rows[:, :, None] + np.arange(3)
         return self.number[components.reshape(len(rows), -1)]
 

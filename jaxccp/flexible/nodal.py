@@ -53,8 +53,8 @@ class NodalFamily(Family):
         velocities = np.unique(self.layout.columns[frames])
         return velocities[velocities < len(self.layout.free)]
 
-    def mobility(self) -> np.ndarray:
-        return self.layout.mobility
+    def frame_freedoms(self) -> np.ndarray:
+        return self.layout.frame_freedoms
 
     @jitted
     def start(self) -> FamilyState:
@@ -130,7 +130,7 @@ class NodalFamily(Family):
         return self._rooted(q, h)[0]
 
     def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        parts = self.with_stiffness(q, h, "stiffness")
+        parts = self.element_matrices(q, h, "stiffness")
         # Add the size of rounding errors, above the stiffness of free motions in long steps.
         diagonal = jnp.eye(3 * parts.shape[1], dtype=q.dtype).reshape(parts.shape[1:])
         rounding = q.size * float(jnp.finfo(q.dtype).eps) * diagonal
@@ -174,10 +174,10 @@ class NodalFamily(Family):
             h: length of the step [s].
             convex: whether to use the convex stiffness.
         """
-        parts = self.with_stiffness(q, h, "stiffness")
-        return jax.lax.cond(convex, lambda: self.with_stiffness(q, h, "convex"), lambda: parts)
+        parts = self.element_matrices(q, h, "stiffness")
+        return jax.lax.cond(convex, lambda: self.element_matrices(q, h, "convex"), lambda: parts)
 
-    def with_stiffness(
+    def element_matrices(
         self, q: Float[Array, " nv"], h: Array | float, which: str
     ) -> Float[Array, "e k 3 k 3"]:
         """Return the elements' parts of M̂ with one of the law's stiffnesses.
@@ -260,9 +260,9 @@ def _checked_root(
     """
 
     def convex_root(_: tuple[BandRoot, Array]) -> tuple[BandRoot, Array]:
-        return family.factorise(family.with_stiffness(q, h, "convex")), jnp.asarray(True)
+        return family.factorise(family.element_matrices(q, h, "convex")), jnp.asarray(True)
 
-    start = family.factorise(family.with_stiffness(q, h, "stiffness")), jnp.asarray(False)
+    start = family.factorise(family.element_matrices(q, h, "stiffness")), jnp.asarray(False)
     return jax.lax.while_loop(
         lambda carry: ~(carry[1] | jnp.all(jnp.isfinite(carry[0].inverse))), convex_root, start
     )

@@ -28,7 +28,7 @@ def with_points_on_cable(
     family: NodalFamily, lengths: Float[np.ndarray, " e"], count: int
 ) -> NodalFamily:
     """Return a cable with additional frames, evenly spaced between neighbouring nodes on its centre
-    line. They do not follow lengths of the elements that are changed later.
+    line. Their weights are those of these lengths, even if elements get other lengths later.
 
     Args:
         family: a cable.
@@ -57,8 +57,8 @@ def with_points_on_shell(family: NodalFamily, elements: tuple[int, int], count: 
     """Return a shell with a lattice of additional frames in its middle surface.
 
     There are ``count`` frames, evenly spaced, between neighbouring nodes along an edge; the
-    interior of the elements has the same spacing. They do not follow sizes of the elements that are
-    changed later.
+    interior of the elements has the same spacing. Their weights are those of the elements' present
+    sizes, even if elements get other sizes later.
 
     Args:
         family: a shell of :func:`jaxccp.flexible.ancf.box`.

@@ -13,8 +13,8 @@ from jaxccp.identify.excitation.result import Excitation
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.impacts.impacts import Impacts, law_number
 from jaxccp.identify.inverse_dynamics.inverse_dynamics import InverseDynamics
-from jaxccp.identify.parameters.joint_parameters import inertial_of
 from jaxccp.identify.parameters.parameter import Parameter
+from jaxccp.identify.parameters.problem_parameters import inertial_of
 from jaxccp.identify.problem import Problem
 from jaxccp.identify.read import read
 from jaxccp.identify.recordings.recording import Channel, Recording, recording

@@ -42,7 +42,7 @@ class Fit:
     """Result of the last minimisation."""
     notes: tuple[str, ...] = field(default=())
     """Automatic decisions of the fit, and warnings."""
-    coarser: tuple[Descent, ...] = ()
+    earlier_stages: tuple[Descent, ...] = ()
     """The minima of the earlier stages, in order: over shorter simulations, then with longer
     steps."""
 
@@ -78,10 +78,10 @@ class Fit:
         """
         residuals = [case.residual for case in self.problem.cases]
         pairs = [r.steps[-2:] for r in residuals if isinstance(r, Simulate) and len(r.steps) > 1]
-        if not pairs or not self.coarser:
+        if not pairs or not self.earlier_stages:
             return None
         left = max(h / (longer - h) for longer, h in pairs)
-        return left * (self.values - self.coarser[-1].point.theta)
+        return left * (self.values - self.earlier_stages[-1].point.theta)
 
     @cached_property
     def identifiability(self) -> Identifiability:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.case import Case, Mechanism, Residual, subject_of
-from jaxccp.identify.checks.check import check, check_count, check_usable, compared
+from jaxccp.identify.checks.check import check, check_count, check_usable, count_compared_values
 from jaxccp.identify.estimation.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.estimation.descents import descend, restarted
 from jaxccp.identify.estimation.levenberg_marquardt import Descent, Method, Progress
@@ -19,8 +19,12 @@ from jaxccp.identify.estimation.objective import Objective
 from jaxccp.identify.estimation.remarks import remarks, step_remark
 from jaxccp.identify.estimation.restarts import Restarts
 from jaxccp.identify.fit import Fit
-from jaxccp.identify.parameters.joint_parameters import check_recording_names, joint, parameter_of
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet
+from jaxccp.identify.parameters.problem_parameters import (
+    check_recording_names,
+    combine_parameters,
+    parameter_of,
+)
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.subject import Subject
@@ -50,10 +54,10 @@ class Problem:
             method: settings of the iteration.
 
         Raises:
-            ValueError: the arguments are neither a mechanism, recordings and a residual nor cases
-                alone, a path names nothing, the recordings do not go with the model or with the
-                residual, have fewer values than there are parameters without a prior, or names that
-                do not tell parameters of single recordings apart.
+            ValueError: the arguments are neither cases alone nor a mechanism with recordings and a
+                residual; a path names nothing; a recording does not fit the model or the residual;
+                there are fewer recorded values than parameters without a prior; or two recordings
+                have the same name, and a parameter has a value for each (``per_sequence``).
         """
         if isinstance(mechanism, Sequence):
             if recordings or residual is not None:
@@ -78,9 +82,9 @@ class Problem:
             subject = with_required_rows(subject, parameter_set)
             self.sets.append(parameter_set)
             self.plans.append(case.residual.plan(subject, case.recordings))
-        self.scalars, self.index = joint(self.sets, self.cases)
+        self.scalars, self.index = combine_parameters(self.sets, self.cases)
         self.names = tuple(scalar.name for scalar in self.scalars)
-        numbers = [compared(plan.batch) for plan in self.plans]
+        numbers = [count_compared_values(plan.batch) for plan in self.plans]
         if None not in numbers:
             free = sum(not np.isfinite(scalar.prior) for scalar in self.scalars)
             check_count(sum(number or 0 for number in numbers), free)
@@ -114,7 +118,7 @@ class Problem:
         return Objective(evaluators, self.index, self.column("initial"), self.column("prior"))
 
     @cached_property
-    def coarser(self) -> tuple[Objective, ...]:
+    def earlier_stages(self) -> tuple[Objective, ...]:
         """The losses of the earlier stages of a fit, in order: over shorter simulations, then with
         longer steps.
 
@@ -123,7 +127,7 @@ class Problem:
         rows = []
         for evaluator in self.objective.evaluators:
             row = [evaluator]
-            for plan in reversed(getattr(evaluator.plan, "coarser", tuple)()):
+            for plan in reversed(getattr(evaluator.plan, "earlier_stages", tuple)()):
                 if plan.subject is row[0].plan.subject:  # a copy, with other samples
                     row.insert(0, row[0].with_plan(plan))
                 else:

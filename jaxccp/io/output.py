@@ -14,9 +14,21 @@ from jaxccp.io.errors import InputError
 
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:
-    """Write ``arrays`` to an npz file, which appears at ``path`` only when it is complete; errors
-    are those of :func:`write_file`."""
-    write_file(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+    """Write arrays to an npz file, which appears at ``path`` only when it is complete.
+
+    Args:
+        path: the file.
+        arrays: arrays of numbers or text by name.
+
+    Raises:
+        InputError: the folder cannot be made or written to.
+        ValueError: an array holds Python objects.
+    """
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            raise ValueError(f"array {name!r} holds Python objects, not numbers or text")
+    # Before NumPy 2.2 allow_pickle=False would be stored as one more array.
+    write_file(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:

@@ -28,7 +28,7 @@ UNIT = 1e-3
 
 
 @dataclass(frozen=True)
-class Recording:
+class TrajectoryArrays:
     """A simulated motion of nb bodies as arrays, not measured data
     (:class:`jaxccp.identify.Recording`); "*b" is empty or one batch axis."""
 
@@ -66,10 +66,10 @@ class Recording:
         return all(np.isfinite(array).all() for array in motion)
 
 
-def record(
+def trajectory_arrays(
     bodies: tuple[str, ...], initial: State, trajectory: Trajectory, energy: jax.Array
-) -> Recording:
-    """Return a rollout as a recording.
+) -> TrajectoryArrays:
+    """Return a rollout as arrays of the motion.
 
     Args:
         bodies: names of the bodies, ``model.topology.bodies``.
@@ -85,7 +85,7 @@ def record(
 
     state, report = trajectory.state, trajectory.report
     time = joined(initial.time, state.time)
-    return Recording(
+    return TrajectoryArrays(
         bodies=bodies,
         time=time[0] if axis else time,
         position=joined(initial.position, state.position),
@@ -110,12 +110,13 @@ def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
     }
 
 
-def save_trajectory(path: str | Path, recording: Recording, source: str = "") -> None:
-    """Write a recording to an npz file, which appears only when it is complete.
+def save_trajectory(path: str | Path, recording: TrajectoryArrays, source: str = "") -> None:
+    """Write a motion to an npz file, which appears only when it is complete.
 
     Args:
         path: the file.
-        recording: the motion.
+        recording: the motion. One that is not finite is written all the same, and
+            :func:`load_trajectory` refuses it.
         source: name of the built-in scene whose motion it is, empty for any other model.
 
     Raises:
@@ -130,11 +131,12 @@ def save_trajectory(path: str | Path, recording: Recording, source: str = "") ->
     write_npz(Path(path), **arrays)
 
 
-def load_trajectory(path: str | Path) -> Recording:
-    """Read a recording from an npz file; floats become float64.
+def load_trajectory(path: str | Path) -> TrajectoryArrays:
+    """Read a motion from an npz file; floats become float64.
 
     Raises:
-        InputError: the file is missing, damaged, incomplete or describes no motion.
+        InputError: the file is missing, damaged, incomplete, describes no motion, or has numbers
+            that are not finite.
     """
     with Arrays(path) as arrays:
         layout = arrays.text("layout")
@@ -156,7 +158,7 @@ def load_trajectory(path: str | Path) -> Recording:
             raise arrays.fault(
                 "quaternion", f"lengths differ from 1 by {deviation:.2g}", "store unit quaternions"
             )
-        return Recording(
+        return TrajectoryArrays(
             bodies=bodies,
             time=time,
             position=vectors("position", 3),

@@ -39,13 +39,13 @@ def symmetric(lower: Float[Array, "*b n n"]) -> Float[Array, "*b n n"]:
 
 
 def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:
-    """Return an orthogonal matrix whose first k columns span those of ``a``, by Householder
+    """Return an orthogonal matrix whose first columns span those of ``a``, by Householder
     reflections.
 
-    If the last columns of ``a`` are zero, the columns of the result from the first of them on
-    complete the others. The completing columns jump where a pivot passes −0.6 times the length of
-    its column, which does not happen near axes along the frame's directions (0, ±1). The space that
-    they span does not jump.
+    Zero columns of ``a`` must come last, and count as missing. The other columns of the result are
+    orthogonal to those of ``a``. They are continuous in ``a`` except where the diagonal entry of a
+    column, after the reflections before it, passes −0.6 times the column's length; with columns
+    along the axes of the frame it is 0 or ±1 times that. Their span is continuous everywhere.
     """
     n, k = a.shape
     basis = jnp.eye(n, dtype=a.dtype)

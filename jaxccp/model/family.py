@@ -142,7 +142,7 @@ class Family:
         all."""
         return np.arange(len(self.start().v) if len(frames) else 0)
 
-    def mobility(self) -> Bool[np.ndarray, "nf 2"]:
+    def frame_freedoms(self) -> Bool[np.ndarray, "nf 2"]:
         """Return whether the origin of each frame can move, and whether it can turn; the default is
         all."""
         return np.ones((self.frames, 2), bool)

@@ -29,8 +29,11 @@ class Rotors:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class State:
-    """Poses and twists of all bodies, including the fixed ones, and all else that the motion
-    depends on."""
+    """Poses and twists of all bodies, including the fixed ones, with rates of rotors, activations
+    and the time.
+
+    The motion also depends on how far smooth contacts are stretched and, with steppers of second
+    order, on a filtered acceleration. The stepper's carry has both."""
 
     position: Float[Array, "nb 3"]
     """Centre of mass of each body, world [m]."""

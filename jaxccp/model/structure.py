@@ -22,9 +22,8 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
     """Return the model with all rows in its topology that the given numbers need; the numbers stay
     the same.
 
-    A number of a model is a leaf of its pytree, but the builder creates a row for it only if its
-    value needs one. Without a row, a change of the number has no effect, and its derivative is 0.
-    This function adds these rows:
+    A number of a model is a leaf of its pytree, but the builder makes a row only if the number's
+    value needs one. Without it a change has no effect, and the derivative is 0. This adds rows:
 
     - ``axes``: ``stiffness``, ``damping``, ``armature``, ``damping_polynomial``, ``power_damping``
       and ``damping_power`` make compliant rows (the last three also make damping depend on the
@@ -52,20 +51,20 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
     Raises:
         ValueError: the model has no such number or entry, or the entry can never have an effect.
     """
-    asked = _Asked({path: _checked(model, path, at) for path, at in numbers.items()})
+    requested = _Requested({path: _checked(model, path, at) for path, at in numbers.items()})
     topology = model.topology
-    rolling = asked.entries("shapes.rolling")
-    pairs, smooth = asked.entries("shapes.pair_friction"), topology.smooth
+    rolling = requested.entries("shapes.rolling")
+    pairs, smooth = requested.entries("shapes.pair_friction"), topology.smooth
     rolls = bool(np.isin(rolling, _members(topology.pairs)).any() or len(pairs))
     if smooth is not None and (np.isin(rolling, _members(smooth.pairs)).any() or len(pairs)):
         smooth = replace(smooth, rolls=True)
-    bounces, times = asked.entries("shapes.restitution"), topology.impact_times
+    bounces, times = requested.entries("shapes.restitution"), topology.impact_times
     bounces = bounces[np.isin(bounces, _members(topology.pairs))]
     if len(bounces) and (np.asarray(model.shapes.restitution)[bounces] == 0).any():
         times = "all"
     topology = replace(
         topology,
-        linkage=_linkage(model, asked),
+        linkage=_linkage(model, requested),
         smooth=smooth,
         rolls=topology.rolls or rolls,
         rebounds=topology.rebounds or bool(len(bounces)),
@@ -197,8 +196,8 @@ ABSENT = {
 """Parts of a model that may be missing, with the error message for each."""
 
 
-class _Asked:
-    """The requested entries, by the path of their number."""
+class _Requested:
+    """The indices requested in arrays of the model, by path such as ``axes.damping``."""
 
     def __init__(self, numbers: Mapping[str, np.ndarray]) -> None:
         self.numbers = numbers
@@ -214,23 +213,23 @@ class _Asked:
         return self.entries(*(f"{part}.{name}" for name in names))
 
 
-def _linkage(model: Model, asked: _Asked) -> Linkage:
+def _linkage(model: Model, requested: _Requested) -> Linkage:
     """Return the linkage with the rows of the requested entries."""
     linkage = model.topology.linkage
     ball = _ball(linkage)
-    rated = asked.of("axes", "damping_polynomial", "power_damping", "damping_power")
-    falling = asked.of("axes", "stribeck_friction", "stribeck_velocity")
-    rough, upper = asked.of("axes", "friction"), asked.of("axes", "upper")
-    servos = np.union1d(linkage.servos, asked.of("actuators", "stiffness", "damping"))
+    rated = requested.of("axes", "damping_polynomial", "power_damping", "damping_power")
+    falling = requested.of("axes", "stribeck_friction", "stribeck_velocity")
+    rough, upper = requested.of("axes", "friction"), requested.of("axes", "upper")
+    servos = np.union1d(linkage.servos, requested.of("actuators", "stiffness", "damping"))
     bounded = np.logical_or(*np.isfinite(np.asarray(model.actuators.force_limits)).T)
     bounded[linkage.servos[linkage.bounded]] = True
-    bounded[asked.of("actuators", "force_limits")] = True
-    resisting = asked.of("axes", "stiffness", "damping", "armature")
+    bounded[requested.of("actuators", "force_limits")] = True
+    resisting = requested.of("axes", "stiffness", "damping", "armature")
     return replace(
         linkage,
         compliant=np.union1d(linkage.compliant, np.union1d(resisting, rated)),
-        rotors=np.union1d(linkage.rotors, asked.of("axes", "armature")),
-        lower=np.union1d(linkage.lower, asked.of("axes", "lower")),
+        rotors=np.union1d(linkage.rotors, requested.of("axes", "armature")),
+        lower=np.union1d(linkage.lower, requested.of("axes", "lower")),
         upper=np.union1d(linkage.upper, upper[~ball[upper]]),
         balls=np.union1d(linkage.balls, upper[ball[upper]]),
         dry_friction=np.union1d(linkage.dry_friction, np.union1d(rough, falling)),
@@ -257,7 +256,8 @@ def _number(model: Model, path: str) -> Any:
 
 
 def _checked(model: Model, path: str, indices: Indices) -> np.ndarray:
-    """Return the entries of a number, all of which can have an effect, or raise ``ValueError``."""
+    """Return the requested indices along the first dimension of the array at ``path``, all of
+    which can have an effect, or raise ``ValueError``."""
     able = effective_entries(model, path)
     if indices is None:
         return np.flatnonzero(able)

@@ -95,10 +95,14 @@ class Topology(ByContent):
         return self.family >= 0
 
     @property
+    def touchable(self) -> tuple[PairGroup, ...]:
+        """The groups of pairs that can touch, those of hard contacts first."""
+        return (*self.pairs, *(self.smooth.pairs if self.smooth else ()))
+
+    @property
     def searched(self) -> tuple[PairGroup, ...]:
         """The groups of pairs that have a broad phase, those of hard contacts first."""
-        pairs = (*self.pairs, *(self.smooth.pairs if self.smooth else ()))
-        return tuple(group for group in pairs if group.broad != "all-pairs")
+        return tuple(group for group in self.touchable if group.broad != "all-pairs")
 
     @cached_table
     def dofs(self) -> Dofs:

@@ -39,7 +39,8 @@ def split_limits(
         The actuators with their own limits, and the limits of sums by name.
 
     Raises:
-        ValueError: actuators that share a limit feed back.
+        ValueError: one of several actuators that share a limit has a force that depends on the
+            motion.
     """
     changed, sums = list(actuators), {}
     tendon_names = {spec.name for spec in tendons}

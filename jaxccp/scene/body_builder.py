@@ -78,6 +78,7 @@ class BodyBuilder(PairBuilder):
         name = name_or_default("body", pose.get("name"), len(self._bodies))
         fresh("body", name, self._body_names)
         fresh("shape", name, self._shape_names)  # before the body is added
+        mass = positive(f"body {name!r}: mass [kg]", mass)
         body = self.add_body(mass, shape.inertia(mass), **pose)
         offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
         self.add_shape(body, shape, offset, material=material, name=name)
@@ -128,7 +129,7 @@ class BodyBuilder(PairBuilder):
         used = self._body_names
         for frame in names:
             fresh("body", frame, used)  # before the first is added
-        frames = zip(names, position, quaternion, family.mobility().tolist(), strict=True)
+        frames = zip(names, position, quaternion, family.frame_freedoms().tolist(), strict=True)
         for frame, at, orientation, (moves, turns) in frames:
             self._add(frame, False, 1.0, np.eye(3), at, orientation, ORIGIN, ORIGIN)
             body = self._bodies[-1]

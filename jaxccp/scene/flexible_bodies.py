@@ -34,7 +34,7 @@ def cable(
     pinned: int | Collection[int] | np.ndarray,
     between: int,
 ) -> NodalFamily:
-    """Make a round cable.
+    """Return a round cable.
 
     Args:
         what: name of the cable, for messages.
@@ -71,7 +71,7 @@ def cable(
 _compute_cable = jax.jit(rope, static_argnames=("clamped", "pinned"))
 
 
-def solid(
+def beam_or_shell(
     kind: str,
     name: str,
     element: str,
@@ -84,7 +84,7 @@ def solid(
     curve: Curve | None,
     between: int = 0,
 ) -> NodalFamily:
-    """Make a beam or a shell.
+    """Return a flexible beam or shell.
 
     Args:
         kind: ``"beam"`` or ``"shell"``.
@@ -125,7 +125,7 @@ def solid(
     nx, ny = (*numbers, 1)[:2]
     # A new object each time: what the function reads, such as a global number, may have changed.
     own_curve = None if curve is None else partial(curve)
-    family, volumes = _compute_solid(
+    family, volumes = _compute_beam_or_shell(
         (young, poisson, density, damping),
         sides,
         (position, orientation),
@@ -140,7 +140,7 @@ def solid(
 
 
 @partial(jax.jit, static_argnames=("shape", "counts", "clamped", "pinned", "curve"))
-def _compute_solid(
+def _compute_beam_or_shell(
     material: tuple[Array, Array, Array, Array],
     size: Float[Array, "3"],
     pose: tuple[Float[Array, "3"], Float[Array, "4"]],

@@ -107,7 +107,7 @@ class FlexibleBuilder(BodyBuilder):
         material = young, poisson, density, damping
         numbers = size, elements, material, clamped, pinned, pose, curve
         return self._add_computed(
-            lambda: flexible_bodies.solid("beam", label, element, *numbers), label
+            lambda: flexible_bodies.beam_or_shell("beam", label, element, *numbers), label
         )
 
     def add_shell(
@@ -127,8 +127,8 @@ class FlexibleBuilder(BodyBuilder):
         between: int = 0,
         name: str | None = None,
     ) -> list[int]:
-        """Add a flexible shell and return the bodies of its nodes, in order along its shorter side
-        first.
+        """Add a flexible shell and return the bodies of its nodes, numbered first along the side
+        with fewer elements, along x if both have as many.
 
         In its own frame it extends from the origin along x and y; its thickness is centred. Points
         of its middle surface between nodes may have shapes too, but do not rotate.
@@ -158,7 +158,7 @@ class FlexibleBuilder(BodyBuilder):
         material = young, poisson, density, damping
         numbers = size, elements, material, clamped, pinned, pose, curve, between
         return self._add_computed(
-            lambda: flexible_bodies.solid("shell", label, element, *numbers), label
+            lambda: flexible_bodies.beam_or_shell("shell", label, element, *numbers), label
         )
 
     def add_soft_solid(

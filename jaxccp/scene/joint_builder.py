@@ -73,8 +73,8 @@ class JointBuilder(PairBuilder):
             TypeError: the joint is something else, such as an axis or a class.
             ValueError: a body does not exist or neither can move, a name is taken, a number is not
                 physical, ``frames`` are given beside ``anchor`` or ``quaternion``, or the joint
-                holds the orientation of a body against a frame of a flexible body that keeps its
-                own.
+                constrains the orientation of a body relative to a frame of a flexible body that
+                does not turn.
         """
         label = name_or_default("joint", name, len(self._joints))
         what = f"joint {label!r}"
@@ -198,7 +198,8 @@ class JointBuilder(PairBuilder):
             limits: lowest and highest force [N, N m].
 
         Raises:
-            ValueError: no axis and no tendon has that name, or no force is within the limits.
+            ValueError: no axis and no tendon has that name, or the lower limit is above the upper
+                one.
         """
         names = [*axis_motions(self._joints), *(spec_.name for spec_ in self._tendons)]
         name = names[index("limit_actuators", "axis", names, axis)]

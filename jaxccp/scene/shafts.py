@@ -9,6 +9,9 @@ from jaxccp.model.joints import Revolute
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import ORIGIN
 
+OFF_AXIS = 1e-9
+"""Largest distance of the centre of mass from the axis that passes for rounding [m]."""
+
 
 def add_shaft(
     builder: ModelBuilder,
@@ -36,12 +39,19 @@ def add_shaft(
 
     Raises:
         TypeError: the hinge is something else.
-        ValueError: the inertia is not positive.
+        ValueError: the inertia is not positive, or the axis does not pass through the centre of
+            mass.
     """
     hinge = Revolute() if hinge is None else hinge
     instance(
         f"shaft {name!r}: hinge", hinge, (Revolute,), "a Revolute, such as Revolute((0, 0, 1))"
     )
+    # About another axis the inertia would be larger, by the mass times the square of the distance.
+    if np.linalg.norm(np.cross(hinge.point, hinge.direction)) > OFF_AXIS:
+        raise ValueError(
+            f"shaft {name!r}: the axis must pass through the centre of mass, but the hinge has it "
+            f"through point={hinge.point}: leave the point out, and give the shaft's position"
+        )
     moment = positive(f"shaft {name!r}: inertia [kg m²]", inertia)
     spin = rate * hinge.direction
     body = builder.add_body(mass, (moment,) * 3, position, angular_velocity=spin, name=name)

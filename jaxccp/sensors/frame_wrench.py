@@ -58,7 +58,7 @@ def _about_origin(force: Array, torque: Array, point: Array) -> Array:
 
 def _needed(r: Reading) -> Float[Array, "nb 6"]:
     """Return the wrench that each body needs for its acceleration in addition to gravity, about the
-    world's origin."""
+    world's origin [N, N m]."""
     assert r.acceleration is not None
     state, model = r.state, r.model
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)[:, None]
@@ -75,8 +75,8 @@ def _euler_torque(tensor: Array, rate: Array, spin: Array) -> Array:
 
 
 def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
-    """Return the same wrench for the part of a body that each sensor carries, about the world's
-    origin."""
+    """Return the wrench that the part of a body which each sensor carries needs for its
+    acceleration in addition to gravity, about the world's origin [N, N m]."""
     assert r.acceleration is not None
     details = [r.sensor_scopes[sensor] for sensor in i]
     body = np.array([d.body for d in details])

@@ -45,7 +45,7 @@ def tendon_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
     return r.step.motion.tendon.rate[i][:, None]
 
 
-def tendon_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
+def tendon_actuator_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
     """Return the sum of the forces of all actuators on a tendon, not multiplied by their gears
     [N]."""
     linkage = r.model.topology.linkage

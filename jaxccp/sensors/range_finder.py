@@ -14,7 +14,8 @@ def length(r: Reading, i: Index) -> Float[Array, "n 1"]:
     any, NaN in a state with NaN.
 
     Surfaces of the frame's own body do not count. Planes and height fields are visible from above
-    only, meshes as their convex hulls.
+    only, meshes as their convex hulls, rounded boxes as sharp ones, flexible bodies as the shapes
+    on their frames.
     """
     frame = r.frames[0]
     direction = quaternion.to_matrix(frame.quaternion[i])[..., 2]

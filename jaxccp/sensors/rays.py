@@ -27,7 +27,7 @@ def ray_lengths(
 
     It is infinite without any, NaN if the ray or the pose of a visible shape is. Surfaces are also
     hit from inside, planes and height fields from above only. Boxes and meshes have sharp edges;
-    meshes are their convex hulls.
+    meshes are their convex hulls, flexible bodies the shapes on their frames.
 
     Args:
         model: the model.
@@ -59,6 +59,13 @@ def nearest_hit(distance: Float[Array, "*b k"], valid: Bool[Array, "*b k"]) -> H
         valid: mask of the candidates that count.
     """
     return jnp.min(jnp.where(valid & (distance >= 0), distance, jnp.inf), axis=-1)
+
+
+def _is_crossing(speed: Array) -> Bool[Array, "..."]:
+    """Return whether rays cross planes, from the cosines to the planes' normals: not those that are
+    almost parallel, which would take more than 1e13 times their distance."""
+    # The derivative of a quotient by less, ∝ speed⁻², is not finite in float32.
+    return jnp.abs(speed) > jnp.finfo(speed.dtype).eps ** 2
 
 
 def _quadric(o: Array, d: Array, radius: Array) -> tuple[Array, Array]:
@@ -108,7 +115,7 @@ def _cylinder(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     half = shapes.size[..., 2:]
     distance, real = _quadric(o[..., :2], d[..., :2], shapes.radius)
     side = nearest_hit(distance, real & (jnp.abs(_along_z(o, d, distance)) <= half))
-    steep = d[..., 2:] != 0
+    steep = _is_crossing(d[..., 2:])
     ends = jnp.concatenate([-half, half], axis=-1)
     distance = (ends - o[..., 2:]) / jnp.where(steep, d[..., 2:], 1.0)
     at = o[..., None, :2] + distance[..., None] * d[..., None, :2]
@@ -116,14 +123,15 @@ def _cylinder(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     return jnp.minimum(side, nearest_hit(distance, on & steep))
 
 
-def _between(o: Ray, normals: Array, offsets: Array, d: Ray) -> Hit:
+def _ray_convex(o: Ray, normals: Array, offsets: Array, d: Ray) -> Hit:
     """Return the distance along rays to the convex body n · x ≤ offset for all its faces."""
     speed = jnp.einsum("...fi,...i->...f", normals, d)
     gap = offsets - jnp.einsum("...fi,...i->...f", normals, o)
-    distance = gap / jnp.where(speed != 0, speed, 1.0)
-    enters = jnp.max(jnp.where(speed < 0, distance, -jnp.inf), axis=-1)
-    leaves = jnp.min(jnp.where(speed > 0, distance, jnp.inf), axis=-1)
-    outside = jnp.any((speed == 0) & (gap < 0), axis=-1)
+    crosses = _is_crossing(speed)
+    distance = gap / jnp.where(crosses, speed, 1.0)
+    enters = jnp.max(jnp.where(crosses & (speed < 0), distance, -jnp.inf), axis=-1)
+    leaves = jnp.min(jnp.where(crosses & (speed > 0), distance, jnp.inf), axis=-1)
+    outside = jnp.any(~crosses & (gap < 0), axis=-1)
     distance = jnp.stack([enters, leaves], axis=-1)
     return nearest_hit(distance, ((enters <= leaves) & ~outside)[..., None])
 
@@ -132,7 +140,7 @@ def _box(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     normals = jnp.concatenate([jnp.eye(3, dtype=o.dtype), -jnp.eye(3, dtype=o.dtype)])
     normals = jnp.broadcast_to(normals, (*o.shape[:-1], 6, 3))
     offsets = jnp.concatenate([shapes.size, shapes.size], axis=-1)
-    return _between(o, normals, offsets, d)
+    return _ray_convex(o, normals, offsets, d)
 
 
 def _convex(o: Ray, d: Ray, shapes: Geometry) -> Hit:
@@ -147,11 +155,11 @@ def _convex(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     furthest = jnp.argmax(jax.lax.stop_gradient(reach), axis=-1)
     supports = jnp.take_along_axis(points, furthest[..., None], axis=1)
     offsets = jnp.sum(normals * supports, axis=-1)
-    return _between(o, jnp.broadcast_to(normals, (len(o), *normals.shape)), offsets, d)
+    return _ray_convex(o, jnp.broadcast_to(normals, (len(o), *normals.shape)), offsets, d)
 
 
 def _plane(o: Ray, d: Ray, shapes: Geometry) -> Hit:
-    down = d[..., 2] < 0
+    down = (d[..., 2] < 0) & _is_crossing(d[..., 2])
     distance = -o[..., 2] / jnp.where(down, d[..., 2], 1.0)
     return nearest_hit(distance[..., None], down[..., None])
 
@@ -197,18 +205,33 @@ def _height_field(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 def _triangles(o: Ray, d: Ray, corner: Array, a: Array, b: Array, exists: Array) -> Hit:
     """Return the distance along rays to triangles, hit from their outer side (Möller & Trumbore, J.
-    Graphics Tools 2, 1997)."""
+    Graphics Tools 2, 1997).
+
+    Args:
+        o: origins.
+        d: unit directions.
+        corner: a corner of each triangle.
+        a: side from the corner, with a component along x and none along y.
+        b: side from the corner, with a component along y and none along x.
+        exists: mask of the triangles that are not padding.
+    """
+    eps = jnp.finfo(o.dtype).eps
     a, b = a.reshape(corner.shape), b.reshape(corner.shape)
     normal = cross(d[:, :, None], b)
     volume = jnp.sum(a * normal, axis=-1)
-    hits = volume > 0
+    # The derivative of a quotient by less, ∝ volume⁻², is not finite in float32.
+    hits = volume > eps * a[..., 0] * b[..., 1]
     bottom = jnp.where(hits, volume, 1.0)
     arm = o[:, :, None] - corner
     u = jnp.sum(arm * normal, axis=-1) / bottom
     perpendicular = cross(arm, a)
     v = jnp.sum(d[:, :, None] * perpendicular, axis=-1) / bottom
     distance = jnp.sum(b * perpendicular, axis=-1) / bottom
-    return nearest_hit(distance, hits & exists & (u >= 0) & (v >= 0) & (u + v <= 1))
+    # A ray whose u or v rounding puts outside of both triangles at an edge must not fall through.
+    sides, far = (jnp.max(jnp.abs(x), axis=-1) for x in (jnp.abs(a) + jnp.abs(b), arm))
+    edge = 4 * eps * (1 + far * sides / bottom)
+    inside = (u >= -edge) & (v >= -edge) & (u + v <= 1 + edge)
+    return nearest_hit(distance, hits & exists & inside)
 
 
 RAY_LENGTHS: dict[str, Callable[[Ray, Ray, Geometry], Hit]] = {

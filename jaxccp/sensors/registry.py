@@ -18,7 +18,7 @@ KINDS = {
     "ballangvel": Kind("ball", joint_coordinates.ball_rate),
     "tendonpos": Kind("tendon", joint_coordinates.tendon_length),
     "tendonvel": Kind("tendon", joint_coordinates.tendon_rate),
-    "tendonactfrc": Kind("tendon", joint_coordinates.tendon_force),
+    "tendonactfrc": Kind("tendon", joint_coordinates.tendon_actuator_force),
     "actuatorpos": Kind("actuator", joint_coordinates.actuator_length),
     "actuatorvel": Kind("actuator", joint_coordinates.actuator_rate),
     "actuatorfrc": Kind("actuator", joint_coordinates.actuator_force),

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.content import ByContent
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
+from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.model.inputs.check import finite_vector
 from jaxccp.model.inputs.state_input import checked_state
@@ -123,7 +124,7 @@ class Sensors:
             for sensors in [[i] for i in sensors_] if kind.counts == "pairs" else [sensors_]:
                 value = kind.read(reading, plan.index[sensors])
                 bounds = jnp.asarray(plan.bounds[sensors], value.dtype)
-                value = jnp.clip(value, bounds[:, :1], bounds[:, 1:])
+                value = safe.clip(value, bounds[:, :1], bounds[:, 1:])
                 values.update(zip(sensors, value, strict=True))
         return {plan.names[i]: values[i] for i in sorted(values)}
 

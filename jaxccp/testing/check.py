@@ -44,7 +44,7 @@ def check_gradients(
     steps: int = 20,
     controls: Float[Floats, "steps nm"] | None = None,
     *,
-    inputs: tuple[str, ...] | None = None,
+    inputs: str | tuple[str, ...] | None = None,
     precision: int = 64,
 ) -> GradientReport:
     """Compare the derivatives of the end of a motion with central differences of it.
@@ -64,15 +64,16 @@ def check_gradients(
             spinning or rolling. Its tolerance is used for derivatives in single precision only.
         steps: number of steps.
         controls: control of each step and actuator; 0 when None.
-        inputs: names of :data:`jaxccp.testing.INPUTS`; None: all that the model has.
+        inputs: names of :data:`jaxccp.testing.INPUTS`, or a single one; None: all that the model
+            has.
         precision: 64, or 32 for derivatives in single precision.
 
     Raises:
         TypeError: the model is no :class:`jaxccp.Model`, or the stepper has no solver and tolerance
             to set.
-        ValueError: an array has another shape, an input is unknown or not in the model, the
-            precision is another, or the model's state has no tangent coordinates
-            (:func:`jaxccp.retract`).
+        ValueError: an array has another shape, ``steps`` is no whole number ≥ 1, an input is
+            unknown or not in the model, the precision is another, or the model's state has no
+            tangent coordinates (:func:`jaxccp.retract`).
         OverflowError: contacts were left out of the motion for want of capacity.
     """
     check_model_and_stepper(model, stepper)
@@ -82,6 +83,8 @@ def check_gradients(
             f"steppers of jaxccp.dynamics.STEPPERS, not a {type(stepper).__name__}: derive it from "
             "jaxccp.dynamics.steppers.settings.ConeSettings"
         )
+    if not isinstance(steps, int | np.integer) or steps < 1:
+        raise ValueError(f"steps must be a whole number ≥ 1, not {steps!r}")
     if precision not in TOLERANCE:
         raise ValueError(f"precision must be one of {list(TOLERANCE)} bits, not {precision!r}")
     solver = ROLLING_SOLVER if model.topology.rolls else SOLVER

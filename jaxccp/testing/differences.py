@@ -43,7 +43,8 @@ def from_values(
     values: Float[np.ndarray, "k 2 p n"],
     lengths: Float[np.ndarray, " k"] = SWEEP,
 ) -> Differences:
-    """Take differences of values.
+    """Return derivatives with their uncertainties, one-sided differences and kinks, from outcomes
+    at −s and +s of each number.
 
     Args:
         base: outcomes of the unchanged motion.
@@ -63,7 +64,8 @@ def from_values(
     best = np.argmin(errors, axis=0)
     rows = np.arange(values.shape[2])
     value = extrapolated[best + 1, rows]
-    # One-sided differences at three lengths around the best: rounding is small there.
+    # One-sided differences at the two lengths whose extrapolation is the value: rounding is small
+    # there.
     gap = _largest(right - left)
     short_gap, long_gap = gap[best + 2, rows], gap[best + 1, rows]
     size = np.maximum(_largest(value), np.finfo(float).tiny)

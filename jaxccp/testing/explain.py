@@ -14,6 +14,7 @@ from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
 from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
 from jaxccp.dynamics.contact.contact_data import Mode
 from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.stepper import check_model_and_stepper
 from jaxccp.dynamics.steppers import EulerStepper
 from jaxccp.dynamics.steppers.parts import assemble_step, solve_step
 from jaxccp.math import safe
@@ -73,7 +74,6 @@ class GradientExplanation:
         return lines_
 
 
-@partial(jax.jit, static_argnames=("stepper", "steps"))
 def explain_gradient(
     model: Model,
     state: State,
@@ -93,7 +93,28 @@ def explain_gradient(
         stepper: the stepper whose gradient is in question.
         steps: number of steps.
         controls: control of each step and actuator; 0 when None.
+
+    Raises:
+        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is none, or another than of
+            :class:`jaxccp.dynamics.steppers.EulerStepper`.
     """
+    check_model_and_stepper(model, stepper)
+    if not isinstance(stepper, EulerStepper):
+        raise TypeError(
+            "explain_gradient takes steppers that solve one problem a step, such as "
+            f"jaxccp.EulerImplicitLinearized(h), not a {type(stepper).__name__}"
+        )
+    return _explained(model, state, stepper, steps, controls)
+
+
+@partial(jax.jit, static_argnames=("stepper", "steps"))
+def _explained(
+    model: Model,
+    state: State,
+    stepper: EulerStepper,
+    steps: int,
+    controls: Float[Array, "steps nm"] | None,
+) -> GradientExplanation:
     if controls is None:
         actuators = len(model.topology.linkage.actuators)
         controls = jnp.zeros((steps, actuators), state.position.dtype)
@@ -110,8 +131,18 @@ def explain_gradient(
 
 
 def _facts(problem: Problem, solution: Solution, law: Law) -> tuple[Array, ...]:
-    """Return margins of contacts and scalar rows, condition, undetermined directions and
-    residual."""
+    """Return the facts about a step's derivative, in the order of :class:`GradientExplanation`.
+
+    Args:
+        problem: the step's problem.
+        solution: its solution.
+        law: the contact law.
+
+    Returns:
+        Distances of the contacts [c] and scalar rows [s] from another mode [m/s], the condition
+        number of the derivative's system, the dimension of its null space, and the relative
+        residual of the adjoint solve.
+    """
     cones, lam = problem.cones, solution.lam
     rho = problem.step_sizes()
     z = lam - rho * problem.corrected(problem.velocity(lam), law)

@@ -136,7 +136,8 @@ def judge_inputs(
     ``non-finite``: ``exact`` has NaN or infinity. ``kink``: slopes to the left and to the right
     differ. ``no effect``: both are zero as far as can be told. ``agrees``: within the tolerance.
     ``unresolved``: beyond it, but by no more than the uncertainty of the differences and the
-    rounding of ``exact``. ``wrong``: anything else. The first that holds is the verdict.
+    rounding of ``exact``; or the differences have NaN or infinity. ``wrong``: anything else. The
+    first that holds is the verdict.
 
     Args:
         inputs: the inputs.
@@ -157,6 +158,7 @@ def judge_inputs(
     verdict: np.ndarray = np.full(len(size), "wrong", dtype=object)
     rounding = ROUNDING * float(np.finfo(np.float32 if precision == 32 else float).eps)
     verdict[gap <= UNCERTAIN * differences.uncertainty + rounding * largest] = "unresolved"
+    verdict[~np.isfinite(differences.value).all(axis=1)] = "unresolved"
     verdict[error <= tolerance] = "agrees"
     verdict[nothing] = "no effect"
     sides = np.max(

@@ -40,8 +40,9 @@ def _lengths(setup: Setup) -> np.ndarray:
     return np.where(setup.model.topology.free, extent, 1.0)
 
 
-def poses(setup: Setup) -> Numbers:
-    """Find the pose: shifts of a body in units of its length, angles in rad, slides in m."""
+def pose_entries(setup: Setup) -> Numbers:
+    """Return the entries for changes of the pose: shifts of a body in units of its length, angles
+    in rad, slides in m."""
     names = tangent_names(setup.model)
     sizes = dict(zip(setup.model.topology.bodies, _lengths(setup), strict=True))
     shifts = [name.rpartition(".") for name in names]
@@ -53,7 +54,7 @@ def change_pose(setup: Setup, entries: np.ndarray, x: Float[Array, " nv"]) -> Se
     return replace(setup, change=setup.change.at[: len(x)].add(x))
 
 
-def velocities(setup: Setup) -> Numbers:
+def velocity_entries(setup: Setup) -> Numbers:
     names = tangent_names(setup.model)
     return _all(names, np.ones(len(names)))
 
@@ -72,7 +73,7 @@ def activated(model: Model) -> tuple[str, ...]:
     )
 
 
-def activations(setup: Setup) -> Numbers:
+def activation_entries(setup: Setup) -> Numbers:
     labels = activated(setup.model)
     return _all(labels, np.ones(len(labels)))
 
@@ -81,7 +82,7 @@ def change_activation(setup: Setup, entries: np.ndarray, x: Float[Array, " ma"])
     return replace(setup, change=setup.change.at[len(setup.change) - len(x) :].add(x))
 
 
-def controls(setup: Setup) -> Numbers:
+def control_entries(setup: Setup) -> Numbers:
     names = setup.model.topology.linkage.actuators
     return _all(names, np.ones(len(names)))
 
@@ -90,9 +91,9 @@ def change_control(setup: Setup, entries: np.ndarray, x: Float[Array, " nm"]) ->
     return replace(setup, control=setup.control + x)
 
 
-def forces(setup: Setup) -> Numbers:
-    """Find the forces on bodies: in units of what gives a body 1 m/s², torques in that times its
-    length."""
+def force_entries(setup: Setup) -> Numbers:
+    """Return the entries for changes of applied forces: three forces per body in units of its mass
+    times 1 m/s², and three torques in that times its length."""
     free = _free(setup)
     mass = np.asarray(setup.model.bodies.mass, float)[free]
     unit = np.repeat(np.stack([mass, mass * _lengths(setup)[free]], axis=1), 3, axis=1)
@@ -103,7 +104,7 @@ def change_force(setup: Setup, entries: np.ndarray, x: Float[Array, " 6*n"]) -> 
     return replace(setup, force=setup.force.at[_free(setup)].add(x.reshape(-1, 6)))
 
 
-def masses(setup: Setup) -> Numbers:
+def mass_entries(setup: Setup) -> Numbers:
     return _all(_body_labels(setup), np.ones(len(_free(setup))))
 
 
@@ -113,7 +114,7 @@ def change_mass(setup: Setup, entries: np.ndarray, x: Float[Array, " n"]) -> Set
     return with_model(setup, bodies=replace(bodies, mass=mass))
 
 
-def inertias(setup: Setup) -> Numbers:
+def inertia_entries(setup: Setup) -> Numbers:
     labels = _body_labels(setup, ("xx", "yy", "zz", "xy", "xz", "yz"))
     return _all(labels, np.ones(len(labels)))
 
@@ -133,7 +134,7 @@ def change_inertia(setup: Setup, entries: np.ndarray, x: Float[Array, " 6*n"]) -
     return with_model(setup, bodies=replace(bodies, inertia=bodies.inertia.at[free].set(inertia)))
 
 
-def centres(setup: Setup) -> Numbers:
+def centre_entries(setup: Setup) -> Numbers:
     labels = _body_labels(setup, ("x", "y", "z"))
     return _all(labels, np.repeat(_lengths(setup)[_free(setup)], 3))
 
@@ -166,9 +167,9 @@ def change_centre(setup: Setup, entries: np.ndarray, x: Float[Array, " 3*n"]) ->
     return replace(setup, state=replace(state, position=state.position + arm, velocity=velocity))
 
 
-def anchors(setup: Setup) -> Numbers:
-    """Find the anchors of each joint on both of its bodies, in body axes, in units of the bodies'
-    lengths."""
+def anchor_entries(setup: Setup) -> Numbers:
+    """Return the entries for shifts of each joint's anchors on both of its bodies, in body axes, in
+    units of the bodies' lengths."""
     linkage = setup.model.topology.linkage
     unit = np.repeat(_lengths(setup)[linkage.bodies].ravel(), 3)
     sides = ("first", "second")
@@ -182,7 +183,7 @@ def change_anchor(setup: Setup, entries: np.ndarray, x: Float[Array, " 6*nj"]) -
     return with_model(setup, joints=replace(joints, anchor=anchor))
 
 
-def gravity(setup: Setup) -> Numbers:
+def gravity_entries(setup: Setup) -> Numbers:
     return _all(("x", "y", "z"), np.full(3, 10.0))
 
 
@@ -190,8 +191,8 @@ def change_gravity(setup: Setup, entries: np.ndarray, x: Float[Array, "3"]) -> S
     return with_model(setup, gravity=setup.model.gravity + x)
 
 
-def step(setup: Setup) -> Numbers:
-    """Find the length of a step, whose change is relative."""
+def step_entries(setup: Setup) -> Numbers:
+    """Return the entry for a relative change of the length of steps."""
     return _all(("h",), np.ones(1))
 
 

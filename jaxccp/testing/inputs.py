@@ -50,16 +50,17 @@ class Inputs:
     """A natural change of each of the p entries, in SI units; 1 where changes are relative."""
 
 
-def inputs_of(setup: Setup, names: tuple[str, ...] | None = None) -> Inputs:
+def inputs_of(setup: Setup, names: str | tuple[str, ...] | None = None) -> Inputs:
     """Return the inputs of a setup, all of them or those of ``names``.
 
     Args:
         setup: the setup.
-        names: names of :data:`INPUTS`, or None.
+        names: names of :data:`INPUTS`, or a single one; None: all.
 
     Raises:
         ValueError: ``names`` is empty, or a name is none of :data:`INPUTS`, or not in the setup.
     """
+    names = (names,) if isinstance(names, str) else names
     if names is not None and not names:
         raise ValueError("inputs is empty: name some, or give None for all")
     for name in names or ():
@@ -100,14 +101,14 @@ _SCALED = ("convex", "height_field")
 _SOLID = tuple(kind for kind in SHAPES if kind not in _SCALED)
 
 INPUTS: dict[str, Kind] = {
-    "pose": Kind(kinds.poses, kinds.change_pose),
-    "velocity": Kind(kinds.velocities, kinds.change_velocity),
-    "activation": Kind(kinds.activations, kinds.change_activation),
-    "control": Kind(kinds.controls, kinds.change_control),
-    "force": Kind(kinds.forces, kinds.change_force),
-    "mass": Kind(kinds.masses, kinds.change_mass),
-    "centre_of_mass": Kind(kinds.centres, kinds.change_centre),
-    "inertia": Kind(kinds.inertias, kinds.change_inertia),
+    "pose": Kind(kinds.pose_entries, kinds.change_pose),
+    "velocity": Kind(kinds.velocity_entries, kinds.change_velocity),
+    "activation": Kind(kinds.activation_entries, kinds.change_activation),
+    "control": Kind(kinds.control_entries, kinds.change_control),
+    "force": Kind(kinds.force_entries, kinds.change_force),
+    "mass": Kind(kinds.mass_entries, kinds.change_mass),
+    "centre_of_mass": Kind(kinds.centre_entries, kinds.change_centre),
+    "inertia": Kind(kinds.inertia_entries, kinds.change_inertia),
     "friction": _table("shapes", "friction", together=True),
     "impact_friction": _table("shapes", "impact_friction", together=True),
     "pair_friction": _table("shapes", "pair_friction", together=True),
@@ -122,7 +123,7 @@ INPUTS: dict[str, Kind] = {
     "size": _table("shapes", "size", shapes=_SOLID),
     "radius": _table("shapes", "radius"),
     "mesh_scale": _table("shapes", "size", shapes=_SCALED),
-    "anchors": Kind(kinds.anchors, kinds.change_anchor),
+    "anchors": Kind(kinds.anchor_entries, kinds.change_anchor),
     "stiffness": _table("axes", "stiffness"),
     "damping": _table("axes", "damping"),
     "rest": _table("axes", "rest"),
@@ -141,8 +142,8 @@ INPUTS: dict[str, Kind] = {
     "servo_damping": _table("actuators", "damping"),
     "gear": _table("actuators", "gear"),
     "time_constant": _table("activations", "time_constant"),
-    "gravity": Kind(kinds.gravity, kinds.change_gravity),
-    "step": Kind(kinds.step, kinds.change_step),
+    "gravity": Kind(kinds.gravity_entries, kinds.change_gravity),
+    "step": Kind(kinds.step_entries, kinds.change_step),
 }
 """Every input by name. Coefficients of surfaces that are equal change together: the smaller of two
 equal ones has a kink. Numbers that are 0 or infinite are no inputs: what they stand for is not

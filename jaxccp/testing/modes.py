@@ -68,8 +68,6 @@ def shape_pairs(model: Model, path: Path) -> tuple[str, ...]:
 def _contact_modes(model: Model, path: Path) -> dict[str, int]:
     """Return the number of steps with each mode of contacts."""
     data, count = path.report.contact_data, len(path.state.time)
-    if data is None:  # Runge–Kutta steps have none, as long as no surface is smooth.
-        return {"free": count}
     data = jax.tree.map(np.asarray, data)
     counts = {"free": 0, "stick": 0, "slip": 0}
     before: dict[tuple[int, int], bool] | None = None

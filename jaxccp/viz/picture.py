@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from jaxccp.ccp import Law
-from jaxccp.io.trajectory import Recording
+from jaxccp.io.trajectory import TrajectoryArrays
 from jaxccp.model import Model
 from jaxccp.viz.palette import INK, NAMED, PALETTE
 from jaxccp.viz.replay import moving_bodies
@@ -24,7 +24,7 @@ PATHS = 64
 """Largest number of copies in a batch whose paths are drawn."""
 
 
-def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
+def picture(model: Model, recording: TrajectoryArrays, law: Law, title: str) -> Figure:
     """Return a figure of the bodies, beside curves of energy, contacts and residual over time.
 
     The bodies are drawn at several instants, between which they move equally far. For a batch, the
@@ -46,7 +46,7 @@ def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
     return figure
 
 
-def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
+def _draw_scene(axes: Axes, model: Model, recording: TrajectoryArrays) -> None:
     batch = recording.position.ndim > 3
     paths = recording.position if batch else recording.position[None]
     position = np.asarray(paths[0], float)
@@ -119,7 +119,7 @@ def _instants(
     return np.unique(np.concatenate([[0], picked[1:-1], [len(distance) - 1]]))
 
 
-def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: Law) -> None:
+def _draw_curves(figure: Figure, place: SubplotSpec, recording: TrajectoryArrays, law: Law) -> None:
     """Draw the curves one above the other; residuals only if there are contacts."""
     time = recording.time
     residual = recording.residual_ncp if law == "ncp" else recording.residual_ccp

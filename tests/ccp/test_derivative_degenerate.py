@@ -6,8 +6,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.scipy.linalg import block_diag
 
-from jaxccp.ccp import BodyDelassus, Cones, Delassus, Law, Problem, Stop, solve
+from jaxccp.ccp import (
+    BodyDelassus,
+    Cones,
+    Delassus,
+    DenseDelassus,
+    Law,
+    Problem,
+    Status,
+    Stop,
+    solve,
+)
 from jaxccp.ccp.derivative import attach, linear
 from tests.ccp.random_problems import random_case
 from tests.ccp.test_derivative import (
@@ -117,23 +128,41 @@ def test_redundant_contacts_move_bodies_as_one(
     )
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_error_of_the_solver_does_not_tell_redundant_contacts_apart(law: Law) -> None:
+@pytest.mark.parametrize(
+    "law, with_far_limit, upwards",
+    [*((law, far, -0.1) for law in LAWS for far in (False, True)), ("ccp", True, 0.05)],
+)
+def test_error_of_the_solver_does_not_tell_redundant_contacts_apart(
+    law: Law, with_far_limit: bool, upwards: float
+) -> None:
     """An inexact solution has nearly the derivative of the exact one.
 
     It has errors of 1e-4, as a loose tolerance leaves. A box that slides and spins on four corners
     can share its load among them in many ways.
+
+    Args:
+        law: the law of contact.
+        with_far_limit: whether there is a row for a joint 1 rad from its limit, in steps of 1 ms.
+        upwards: velocity of the box without contacts along the normal [m/s]; under the convex law a
+            box that slides is loaded though it moves up.
     """
     square = np.array([[x, y, -1.0] for x in (-1, 1) for y in (-1, 1)])
-    theta = jnp.array([2.0, 0.5, -0.1, 0.0, 0.0, 1.0, 1.5, 0.6, 0.4])
-    exact = jax.jit(lambda problem: solve(problem, law=law, stop=PRECISE).lam)(
-        box_on_floor(theta, square)
-    )
+    theta = jnp.array([2.0, 0.5, upwards, 0.0, 0.0, 1.0, 1.5, 0.6, 0.4])
+
+    def problem_of(theta: jax.Array) -> Problem:
+        box = box_on_floor(theta, square)
+        if not with_far_limit:
+            return box
+        delassus = DenseDelassus(block_diag(jnp.ones((1, 1)), box.delassus.dense()))
+        cones = Cones(jnp.zeros(1), jnp.full(1, jnp.inf), box.cones.mu)
+        return Problem(delassus, jnp.append(1000.0, box.r), cones)
+
+    exact = jax.jit(lambda problem: solve(problem, law=law, stop=PRECISE).lam)(problem_of(theta))
     size = jnp.abs(exact).max()
 
     def slope(error: jax.Array) -> jax.Array:
         def velocity(theta: jax.Array) -> jax.Array:
-            problem = box_on_floor(theta, square)
+            problem = problem_of(theta)
             return problem.velocity(attach(law, problem, exact + size * error))
 
         return jax.jacfwd(velocity)(theta)
@@ -144,6 +173,23 @@ def test_error_of_the_solver_does_not_tell_redundant_contacts_apart(law: Law) ->
     )
     actual = jnp.stack(actual)
     assert np.abs(actual - expected).max() < 0.01 * np.abs(expected).max()
+
+
+def test_a_row_that_cannot_be_satisfied_leaves_the_derivative_of_the_others() -> None:
+    """Rows 0 and 1 stay at rest, λ = −N⁻¹ r, and a third one must close, but cannot be moved. Two
+    nearly equal rows, with a strength of 5e-4 along their difference, show any ridge."""
+    near = 1 - 5e-4
+    matrix = jnp.array([[1, near, 0], [near, 1, 0], [0, 0, 0.0]])
+    cones = Cones(jnp.zeros(3), jnp.full(3, jnp.inf), jnp.zeros(0))
+
+    def impulses(r: jax.Array) -> tuple[jax.Array, jax.Array]:
+        solution = solve(Problem(DenseDelassus(matrix), r, cones), "newton", stop=Stop(1e-13))
+        return solution.lam, solution.statistics.status
+
+    slope, status = jax.jacfwd(impulses, has_aux=True)(-jnp.ones(3))
+    assert status == Status.INFEASIBLE
+    expected = -np.linalg.inv(matrix[:2, :2])
+    np.testing.assert_allclose(slope[:2, :2], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])

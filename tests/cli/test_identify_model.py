@@ -277,9 +277,11 @@ def test_configurations_say_what_python_can(tmp_path: Path):
         ("gravity[0]", "-gravity[1]"), initial=0.1, lower=-1, prior=2, per_sequence=True
     )
     saved = json.loads(json.dumps(as_table(config), allow_nan=False))
+    again = config_of(ModelRequest(config=path), saved)
+    assert again.parameters == config.parameters and again.cases == config.cases
+    saved |= saved.pop("cases")[0]
     request = ModelRequest(model=Path("a.xml"), data=(Path("d.npz"),))
     again = config_of(request, saved)
-    assert again.parameters == config.parameters
     assert again.cases[0].settings == first.settings
     assert again.cases[0].read == first.read
     with pytest.raises(InputError, match=r"settings cannot be \[\]"):

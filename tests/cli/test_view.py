@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from jaxccp.cli import app
 from jaxccp.cli.runs import run_view
-from jaxccp.io import Recording, save_trajectory
+from jaxccp.io import TrajectoryArrays, save_trajectory
 from jaxccp.model import Model, State
 from jaxccp.scenes.library import SCENES
 
@@ -41,7 +41,7 @@ def recorded(folder: Path, source: str, copies: tuple[int, ...] = ()) -> Path:
     quaternions = np.broadcast_to(state.quaternion, (*copies, 3, count, 4))
     none, zero = np.zeros((*copies, 2), int), np.zeros((*copies, 2))
     still = np.zeros_like(poses)
-    motion = Recording(
+    motion = TrajectoryArrays(
         model.topology.bodies, np.arange(3.0) / 30, poses, quaternions, still, still,
         np.zeros((*copies, 3)), none, none, none, none.astype(bool), zero, zero,
     )  # fmt: skip

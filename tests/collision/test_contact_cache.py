@@ -15,8 +15,8 @@ from jaxccp.collision.contact_cache import (
     WarmStart,
     empty_warm_start,
     recall,
-    remember,
     resized,
+    update_means,
 )
 from jaxccp.collision.contact_memory import PAIRWISE_LIMIT, ContactMemory
 from jaxccp.collision.detect import Contacts, detect
@@ -62,7 +62,7 @@ def after_step(previous: WarmStart, contacts: Contacts, impulses: Array) -> Warm
         impulses: impulses of the step.
     """
     count = len(previous.contacts.feature)
-    return remember(recall(previous, contacts), impulses, jnp.zeros(0), count)
+    return update_means(recall(previous, contacts), impulses, jnp.zeros(0), count)
 
 
 @cache

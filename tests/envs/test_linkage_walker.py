@@ -18,6 +18,21 @@ FRAMES = [(f"frame_{k}", f"end_front_{k}") for k in (1, 2)]
 STEPS = 100
 
 
+def test_it_starts_with_closed_loops() -> None:
+    """Both sites of each pin have the same velocity after a reset, and the crank turns at the rate
+    that was drawn."""
+    env: Any = make("linkage_walker", auto_reset=False, start_speed=2.0)
+    state = jax.jit(env.reset)(jax.random.key(3))
+    bodies, sites = state.physics.state, env.model.sites
+    velocity, _ = sites.velocities(bodies)
+    pins = np.array([[sites.index(name) for name in pair] for pair in PINS])
+    np.testing.assert_allclose(velocity[pins[:, 0]], velocity[pins[:, 1]], atol=1e-9)
+    crank = env.model.topology.bodies.index("crank")
+    assert 0.1 < abs(state.obs[-1]) < 2
+    np.testing.assert_allclose(bodies.angular_velocity[crank], [0, state.obs[-1], 0], atol=1e-12)
+    assert (bodies.velocity[env.model.topology.bodies.index("torso")] == 0).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("double", "open_by"), [(True, 1e-5), (False, 1e-3)])
 def test_cranking_walks_it_forward_with_closed_loops(double: bool, open_by: float) -> None:

@@ -11,6 +11,8 @@ import pytest
 from jaxtyping import Array, Float
 
 from jaxccp.envs import Environment, Moment, Spec, Start, Task, environment
+from jaxccp.envs.actions import admissible
+from jaxccp.envs.spatial import centre
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf import load
 
@@ -95,6 +97,12 @@ def test_a_model_keeps_its_own_room_where_the_task_names_none() -> None:
     assert environment(load(XML, max_contacts=2), Spin()).model.topology.max_contacts == 2
 
 
+def test_an_action_at_its_bound_has_the_slope_of_one_within_it() -> None:
+    spec, action = Spec([-2.0] * 4, [2.0] * 4), jnp.array([-2.0, 1.9, 2.0, 2.1])
+    slope = jax.jacrev(lambda action: admissible(spec, action)[0])(action)
+    np.testing.assert_array_equal(slope, np.diag([1.0, 1.0, 1.0, 0.0]))
+
+
 def test_torques_turn_a_batch_as_newton_has_it() -> None:
     """The rate is torque times time over the moment of inertia; torques beyond ±2 N m are
     clipped."""
@@ -130,6 +138,19 @@ def test_no_action_of_a_motor_without_a_range_has_an_infinite_reward() -> None:
     assert not after.metrics["action_clipped"].any()
     np.testing.assert_allclose(after.reward, [0.005 / INERTIA - 1, 0, 0, 0, 0], rtol=1e-4)
     assert all(jnp.isfinite(leaf).all() for leaf in (after.obs, *after.metrics.values()))
+
+
+def test_an_environment_can_be_made_within_jit() -> None:
+    obs = jax.jit(lambda key: environment(XML, Spin()).reset(key).obs)(jax.random.key(0))
+    np.testing.assert_array_equal(obs, [0, 0])
+
+
+def test_a_marker_has_no_part_in_the_centre_of_mass() -> None:
+    marker = '<body mocap="true" pos="5 0 1"><geom size="0.1" contype="0" conaffinity="0"/></body>'
+    env = environment(XML.replace("</worldbody>", f"{marker}</worldbody>"), Spin())
+    assert not env.model.topology.free[-1]
+    moment = env.moment(env.rest, jnp.zeros((3, 6)), jnp.zeros(1), jnp.zeros(0))
+    np.testing.assert_allclose(centre(moment), [0, 0, -0.5], atol=1e-12)
 
 
 def test_controls_of_actuators_that_were_left_out_stay() -> None:

@@ -55,6 +55,14 @@ def test_bad_ranges_are_refused(ranges: dict, message: str) -> None:
         randomisation(**ranges)
 
 
+def test_masses_of_flexible_bodies_are_not_scaled_and_it_says_so() -> None:
+    builder = ModelBuilder()
+    builder.add_cable([(0, 0, 0), (1, 0, 0)], radius=0.01, young=1e6, density=1000.0)
+    model, _ = builder.build()
+    with pytest.raises(ValueError, match="mass: the model has flexible bodies"):
+        randomisation(mass=(2.0, 2.0))(jax.random.key(0), model)
+
+
 def test_friction_of_pairs_is_scaled_with_that_of_shapes() -> None:
     """Each coefficient has a factor of its own; spinning and rolling friction stay as they are."""
     builder = ModelBuilder()

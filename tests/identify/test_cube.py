@@ -3,6 +3,7 @@ command."""
 
 import copy
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from jaxccp.cli import app
 from jaxccp.cli.runs.run_identify import DATA, _errors_table, demo_tosses, true_values
 from jaxccp.identify import Method, Problem
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.cube.errors import Comparison, Errors, TossErrors
+from jaxccp.identify.cube.errors import Errors, HorizonErrors, TossErrors
 from jaxccp.identify.cube.fit import DEFAULT, PARAMETERS, Cube, CubeSettings, fit_cube
 from jaxccp.identify.cube.report import Identified, as_json, picture, read_parameters
 from jaxccp.identify.parameters.parameter import ParameterSet
@@ -57,7 +58,9 @@ def test_the_command_knows_the_true_values_of_its_tosses():
 def test_every_column_of_errors_has_its_unit():
     errors = Errors(np.array([0.125]), np.array([3.0]))
     stream = StringIO()
-    Console(file=stream, width=120).print(_errors_table(Comparison(errors, {10: errors}), "tosses"))
+    Console(file=stream, width=120).print(
+        _errors_table(HorizonErrors(errors, {10: errors}), "tosses")
+    )
     table = stream.getvalue()
     assert table.count("mean [widths]") == table.count("median [widths]") == 1
     assert table.count("mean [°]") == table.count("median [°]") == 1
@@ -200,6 +203,9 @@ def test_the_report_holds_everything_and_can_be_read_back(identified: Identified
     settings, values = read_parameters(path)
     assert settings == SETTINGS
     np.testing.assert_array_equal(values, identified.cube_fit.fit.values)
+    others = replace(SETTINGS, solver="newton")
+    path.write_text(json.dumps(as_json(replace(identified, settings=others))))
+    assert read_parameters(path)[0] == others
     parameters = as_json(identified, {"friction": 0.22})["parameters"]
     assert [name for name in parameters if "true" in parameters[name]] == ["friction"]
     picture(identified, TRUTH).savefig(tmp_path / "identify.png")

@@ -60,11 +60,10 @@ def test_growing_simulations_lead_past_false_minima(
     assert abs(alone.point.theta[0] - TRUE) > 5.0
     fit = grown.fit()
     assert fit.values[0] == pytest.approx(TRUE, rel=1e-2)
-    assert [len(descent.losses) > 1 for descent in (*fit.coarser, fit.descent)] == [True, True]
+    descents = (*fit.earlier_stages, fit.descent)
+    assert [len(descent.losses) > 1 for descent in descents] == [True, True]
     # Standard deviations are estimated again on the way; what is reported falls nevertheless.
-    assert all(
-        np.diff(descent.losses).max() < 0.0 for descent in (alone, *fit.coarser, fit.descent)
-    )
+    assert all(np.diff(descent.losses).max() < 0.0 for descent in (alone, *descents))
     # Errors of prediction have a program of their own, and are tested elsewhere.
     monkeypatch.setattr(cross_validation, "evaluation", lambda evaluator, values: None)
     folds = grown.cross_validate(2)
@@ -72,7 +71,7 @@ def test_growing_simulations_lead_past_false_minima(
 
 
 def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem):
-    (short,), (complete,) = grown.coarser[0].evaluators, grown.objective.evaluators
+    (short,), (complete,) = grown.earlier_stages[0].evaluators, grown.objective.evaluators
     assert short._terms is complete._terms and len(short.plan.batch) == 2
     alone = problem(0.25, every=np.inf).objective.evaluators[0]
     plans: list[Any] = [evaluator.plan for evaluator in (alone, short)]
@@ -84,7 +83,7 @@ def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem
     for first, second in zip(parts[0].start, parts[1].start, strict=True):
         np.testing.assert_array_equal(first, second)
     assert not np.any(parts[1].weight[:, samples:])
-    (overlapping,) = problem(0.25, 2.9).coarser[0].evaluators
+    (overlapping,) = problem(0.25, 2.9).earlier_stages[0].evaluators
     assert len(overlapping.plan.batch) == 2 * 12
 
 
@@ -92,7 +91,7 @@ def test_shorter_steps_come_last_and_their_effect_is_said():
     """Leapfrog steps of h make a spring seem softer by (ω h)²/12 of its stiffness, and the fit says
     so."""
     fit = problem(0.25, 2.9, every=np.inf, h=(5e-2, 1e-2)).fit()
-    short, coarse, fine = (descent.point.theta[0] for descent in (*fit.coarser, fit.descent))
+    short, coarse, fine = (descent.point.theta[0] for descent in (*fit.earlier_stages, fit.descent))
     share = TRUE * 5e-2**2 / 12
     assert coarse == pytest.approx(TRUE * (1 - share), rel=0.1 * share)
     assert fine == pytest.approx(TRUE * (1 - share / 25), rel=0.1 * share)

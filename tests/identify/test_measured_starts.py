@@ -7,10 +7,18 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import jaxccp
-from jaxccp.identify import Parameter, Problem, Simulate, inertial_of, recording
+from jaxccp.identify import (
+    Parameter,
+    Problem,
+    Simulate,
+    inertial_of,
+    recording,
+)
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.inverse_dynamics.drives import with_frames
 from jaxccp.identify.parameters.parameter import ParameterSet
+from jaxccp.identify.recordings.starts import MeasuredMotion
+from jaxccp.identify.simulation.plan import SimulationPlan
 
 pytest.importorskip("mujoco")
 
@@ -69,6 +77,44 @@ def test_measured_starts_are_calibrated() -> None:
     assert used.min() == pytest.approx(0.03) and used.max() == pytest.approx(0.37, abs=6e-3)
     assert used.max() < 0.37 + 1e-5
     np.testing.assert_allclose(problem.fit().values, [DAMPING, offset, early, scale], rtol=0.03)
+
+
+GAP = slice(460, 640)
+"""Missing samples of a recording of 5 ms: from 2.3 to 3.2 s."""
+
+
+@pytest.fixture(scope="module")
+def with_gap() -> Problem:
+    """A pendulum whose angle was lost for 0.9 s, with the start of every half second unknown."""
+    time = 5e-3 * np.arange(1001)
+    angle = swing(1.2, time)[0] + np.random.default_rng(0).normal(0.0, 1e-4, len(time))
+    angle[GAP] = np.nan
+    log = recording(time, "lost", noise={"position": 1e-4}, position={"a": angle})
+    damping = Parameter('axes["a"].damping', initial=0.05, scale=0.05)
+    return Problem(jaxccp.load(PENDULUM), [log], [damping], Simulate(0.5, h=2e-3))
+
+
+def test_starts_in_a_gap_are_open(with_gap: Problem) -> None:
+    """The straight line over a gap is no measurement."""
+    plan = with_gap.plans[0]
+    assert isinstance(plan, SimulationPlan)
+    deviation, inside = plan.batch.prior_deviation, np.isin(plan.start_times, [2.5, 3.0])
+    assert inside.sum() == 2
+    np.testing.assert_allclose(plan.batch.start_deviation[:, 0], 1e-3)
+    np.testing.assert_array_equal(deviation[inside], [[1.0, 10.0]] * 2)
+    np.testing.assert_allclose(deviation[~inside, 0], 1e-3)
+    fit = with_gap.fit()
+    (error,) = np.atleast_1d(fit.uncertainty.standard_error)
+    assert abs(fit.values[0] - DAMPING) < max(3.0 * error, 1e-4)
+
+
+def test_samples_that_arrive_in_bursts_are_no_gaps() -> None:
+    """Twenty samples of 0.1 ms, then none for 48 ms, are how a log arrives, not lost samples."""
+    time = (0.05 * np.arange(40)[:, None] + 1e-4 * np.arange(20)).ravel()
+    log = recording(time, "bursts", position={"a": swing(1.2, time)[0]})
+    subject = subject_of(jaxccp.load(PENDULUM), [log])
+    start = MeasuredMotion(subject, log, 20.0, (np.zeros(1), np.zeros(1)))
+    assert not any(start.missing(when).any() for when in (0.0, 0.02, 0.5, 1.025))
 
 
 def test_frames_do_not_move_on_their_body() -> None:

@@ -14,9 +14,9 @@ from jaxccp.identify import Case, Parameter, Problem, Simulate, inertial_of, rec
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.parameters.inertial import nominal_factor, physical, with_inertias
-from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.paths import resolve
+from jaxccp.identify.parameters.problem_parameters import parameter_of
 from jaxccp.identify.recordings.channel_values import errors
 from jaxccp.identify.recordings.filters import filled_poses
 from jaxccp.identify.recordings.recording import Channel, Recording

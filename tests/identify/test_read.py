@@ -224,6 +224,9 @@ def test_settings_take_both_spellings_of_a_channel(tmp_path: Path):
         read(path, leave_out=["torqe*"])
     (log,) = read(path, leave_out=["rate*", "acceleration"])  # of logs with and without rates
     assert {channel.kind for channel in log.channels} == {"position", "torque"}
+    words = r"no channel but position.*torque\[.arm_1.\], which leave_out leaves out"
+    with pytest.raises(InputError, match=words):
+        read(path, leave_out=["torque", "position*"])
     with pytest.raises(InputError, match=r"scale: no file has 'position\.y'.*'position\.z'"):
         read(path, scale={"position.y": 2.0})
 
@@ -254,7 +257,7 @@ def test_named_columns(arm, tmp_path: Path):
     malformed = tmp_path / "other.csv"
     malformed.write_text("t;q1\n0;1\n1;2\n2;x\n")
     with pytest.raises(InputError, match="line 4 has 'x'"):
-        read(malformed)
+        read(malformed, columns={"q1": "position.elbow"})
     malformed.write_text("t;q1\n0;1\n2000;2\n")
     (log,) = read(malformed, columns={"q1": "position.elbow"}, scale={"t": 1e-3})
     np.testing.assert_array_equal(log.time, [0, 2])
@@ -342,24 +345,42 @@ def test_controls_of_mujoco(tmp_path: Path):
     np.testing.assert_array_equal(log['torque["elbow"]'].values[:, 0], Q[:, 0])
     assert log.notes == ("not read: note, act, extra",)
     (log,) = read(path, model, columns={"ctrl": None, "act": None})
-    assert log.notes == ("not read: note, extra", "not read: ctrl")
+    assert log.notes == ("not read: note, extra",)
     assert not log.of_kind("control")
     for arrays, words in (
         ({"ctrl": ctrl[:, :2]}, f"ctrl: has 2 numbers a sample, the model {m.nu}"),
         ({"ctrl": ctrl[:-1]}, "ctrl: has shape"),
+        ({"torque.elbow": np.full(6, "x")}, "torque.elbow: is of type <U1"),
         ({"torque.elbow": Q[:-1, 0]}, "torque.elbow: has shape"),
     ):
         with pytest.raises(InputError, match=words):
             read(save(tmp_path / "bad.npz", time=TIME, qpos=Q, **arrays), model)
+    short = save(tmp_path / "short.npz", time=TIME, qpos=Q, qvel=Q[1:], ctrl=ctrl[:-1], act=Q[:3])
+    (log,) = read(short, model, columns={"ctrl": None, "qvel": None, "act": None})
+    assert {channel.kind for channel in log.channels} == {"position"} and log.notes == ()
 
 
-def write_bag(folder: Path, plugin: str, messages: list[tuple[int, dict[str, float]]]):
+def test_nodes_of_flexible_bodies_are_noted(tmp_path: Path):
+    """Their coordinates are not read, and simulations start with the body as it is loaded."""
+    rope = """<flexcomp name="rope" type="grid" dim="1" count="3 1 1" spacing=".1 .1 .1"
+    pos="0 4 2" radius="0.01" mass="1"><edge stiffness="200" damping="1"/></flexcomp>"""
+    model = load(ARM.format(more=rope))
+    qpos = np.tile(Q[:, :1], (1, model.layout.places.nq))
+    (log,) = read(save(tmp_path / "log.npz", time=TIME, qpos=qpos), model)
+    assert len(log.channels) == 2
+    assert log.notes == ("not read: nodes of flexible bodies, which start as the model has them",)
+
+
+def write_bag(
+    folder: Path, plugin: str, messages: list[tuple[int, dict[str, float]]], efforts: int = 9
+):
     """Write a bag of joint states, each logged a second after the one before it.
 
     Args:
         folder: folder of the bag.
         plugin: name of the storage.
         messages: stamp [ns] and position of each joint, of every message; efforts are twice that.
+        efforts: largest number of efforts in a message.
     """
     reason = "rosbags is not installed: pip install 'jaxccp[logs]'"
     bags = pytest.importorskip("rosbags.rosbag2", reason=reason)
@@ -376,7 +397,7 @@ def write_bag(folder: Path, plugin: str, messages: list[tuple[int, dict[str, flo
                 name=list(joints),
                 position=position,
                 velocity=np.zeros(0),
-                effort=2 * position,
+                effort=2 * position[:efforts],
             )
             bag.write(link, 10**9 * k, types.serialize_cdr(message, state.__msgtype__))
 
@@ -403,6 +424,9 @@ def test_bags(tmp_path: Path):
             read(folder, topic="/joint_state")
     (file,) = (tmp_path / "MCAP").glob("*.mcap")
     assert len(read(file)[0].time) == 4
+    write_bag(tmp_path / "one", "MCAP", messages, efforts=1)
+    with pytest.raises(InputError, match="joint_states: has 1 numbers of effort for 2 joints"):
+        read(tmp_path / "one")
 
 
 def test_bags_of_two_publishers(tmp_path: Path):
@@ -451,6 +475,17 @@ def test_lerobot(arm, tmp_path: Path):
     assert second.name.endswith("episode 1")
     np.testing.assert_allclose(second['position["elbow"]'].values[:, 0], 2 * Q[:, 1])
     np.testing.assert_allclose(first['control["lift"]'].values[:, 0], Q[:, 0])
+    (log, _) = read(tmp_path, columns={"action": None})
+    assert {channel.kind for channel in log.channels} == {"position"} and log.notes == ()
+    unservoed = load(ARM.format(more="").replace('<position joint="shoulder" name="lift"/>', ""))
+    with pytest.raises(InputError, match=r"shoulder, which no.*columns=\{'action': None\}"):
+        read(tmp_path, unservoed)
+    (log, _) = read(tmp_path, unservoed, leave_out=["control"])
+    assert {channel.kind for channel in log.channels} == {"position"} and log.notes == ()
+    rows = arrow.table({**table.to_pydict(), "action": [[1.0, 2.0]] * 5 + [[1.0]]})
+    parquet.write_table(rows, tmp_path / "data" / "chunk-000" / "episode_1.parquet")
+    with pytest.raises(InputError, match="give a whole data set"):
+        read(tmp_path, arm)
 
 
 @pytest.mark.parametrize(

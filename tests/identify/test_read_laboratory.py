@@ -82,6 +82,53 @@ def test_a_row_of_units_tells_that_of_times(tmp_path: Path) -> None:
     notes = check(written(tmp_path / "a.csv", "time,position.a\nms,rad", clock=1e-3))
     assert "units ms, rad" in notes[0] and "times 'time' are read in ms" in notes
     assert "units s, rad" in check(written(tmp_path / "b.csv", "time,position.a\n[s],[rad]"))[0]
+    check(written(tmp_path / "c.csv", "time,position.a\nmsec,rad", clock=1e-3))
+    minutes = written(tmp_path / "d.csv", "time,position.a\nmin,rad", clock=60.0)
+    with pytest.raises(InputError, match="time: has times in 'min', which is no unit"):
+        read(minutes)
+    check(minutes, scale={"time": 60.0})
+
+
+@pytest.mark.parametrize("name", ["robot_time_ms", "header_stamp_ns", "t_rel_us", "my_clock"])
+def test_units_of_clocks_that_are_named_by_columns(tmp_path: Path, name: str) -> None:
+    unit = {"ms": 1e-3, "ns": 1e-9, "us": 1e-6}.get(name.rsplit("_", 1)[1], 1.0)
+    text = written(tmp_path / "log.csv", f"{name},position.a", clock=unit)
+    assert bool(check(text, columns={name: "time"})) == (unit != 1.0)
+
+
+def test_columns_that_are_not_read_may_hold_text(tmp_path: Path) -> None:
+    """Such as modes, truth values or dates."""
+    path = tmp_path / "log.csv"
+    rows = [
+        f"{t},{q},{mode},{t > 0},inf"
+        for t, q, mode in zip(TIME, ANGLE, ("IDLE", "", "RUN", "RUN", "STOP"), strict=True)
+    ]
+    path.write_text("\n".join(["time,position.a,state,ready,spare", *rows]))
+    assert check(path) == ("not read: state, ready, spare",)
+    assert check(path, columns={"state": None, "ready": None}) == ("not read: spare",)
+    with pytest.raises(InputError, match="state: line 2 has 'IDLE', which is no number"):
+        read(path, columns={"state": "torque.a"})
+
+
+def test_arrays_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
+    """Arrays of other lengths or types are refused by name, and ``columns`` leaves them out."""
+    path = tmp_path / "log.npz"
+    joints = np.stack([ANGLE, 2 * ANGLE], axis=1)
+    arrays = {"time": TIME, "q": joints, "joint_names": np.array(["a", "b"])}
+    for name, bad, words in (
+        ("dq", np.diff(joints, axis=0), "dq: has shape.*or leave it out: columns={'dq': None}"),
+        ("sensor.touch", ANGLE > 0, "touch: is of type bool and shape.*store real numbers"),
+        ("tau", np.full((5, 2), "x"), "tau: is of type <U1"),
+    ):
+        np.savez(path, **{**arrays, name: bad})
+        with pytest.raises(InputError, match=words):
+            read(path)
+        assert check(path, columns={name: None}) == ()
+    np.savez(path, time=TIME, q=joints)
+    assert check(path, columns={"q": None, "q[0]": "position.a"}, joints=["a", "b"]) == ()
+    np.savez(path, **{**arrays, "motion": joints})
+    (log,) = read(path)
+    np.testing.assert_array_equal(log['motion["b"]'].values[:, 0], 2 * ANGLE)
 
 
 def test_names_of_ros_and_of_drives(tmp_path: Path) -> None:

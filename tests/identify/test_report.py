@@ -356,6 +356,24 @@ def test_channels_of_an_axis_have_units_of_its_motion(motion: str, unit: str):
     assert KINDS["control"].axis_unit(motion) == "of the actuator"
 
 
+def test_sensors_of_orientation_have_no_error_of_sign():
+    """A tracker gives the quaternion of a turning body with the other sign."""
+    xml = """<mujoco><option gravity="0 0 0"/><worldbody><body name="arm">
+    <joint name="swing" axis="0 1 0"/><geom size=".1" mass="1"/></body></worldbody>
+    <sensor><framequat name="q" objtype="body" objname="arm"/></sensor></mujoco>"""
+    arm, time = load(xml), 0.01 * np.arange(31)
+    turn = np.stack([np.cos(time), 0 * time, np.sin(time), 0 * time], axis=1)
+    log = recording(time, position={"swing": 2.0 * time}, sensor={"q": -turn})
+    settings = Simulate(0.3, h=0.01, start="measured", cutoff=np.inf, sensors=arm.sensors)
+    parameter = Parameter("axes[*].damping", initial=0.0, lower=0.0, upper=1.0, prior=1.0)
+    fit = Problem(arm, [log], [parameter], settings, Method(iterations=0)).fit()
+    (curves,) = curves_of(fit)
+    (segment,) = curves.segments
+    assert segment.simulated.shape[1] == 5
+    np.testing.assert_allclose(segment.simulated[:, 1:], -turn, atol=1e-6)
+    assert max(error for error, _ in curves.rms.values()) < 1e-6
+
+
 def test_no_fit_is_refused(tmp_path):
     path = tmp_path / "fit.json"
     with pytest.raises(InputError, match="cannot be read"):

@@ -55,11 +55,11 @@ def test_the_best_of_several_starts_leads_to_the_minimum(rough: Problem, generat
 
 def test_starts_are_drawn_within_bounds_and_by_priors(rough: Problem):
     initial = np.array([90.0])
-    space = Restarts(draws=DRAWS, descents=12).begin(rough, initial)
+    space = Restarts(draws=DRAWS, descents=12).best_draws(rough, initial)
     assert space.min() >= 1.0 and space.max() <= 400.0
     tight = spring(rough.cases[0].residual, prior=2.0)
     tight.__dict__["objective"] = rough.objective
-    drawn = Restarts(draws=DRAWS, descents=12, seed=1).begin(tight, initial)
+    drawn = Restarts(draws=DRAWS, descents=12, seed=1).best_draws(tight, initial)
     assert 0.5 < np.std(drawn) < 4.0
     with pytest.raises(ValueError, match="descents from 1 to draws"):
         Restarts(descents=0)

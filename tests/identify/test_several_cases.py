@@ -10,7 +10,7 @@ import pytest
 
 from jaxccp import load
 from jaxccp.identify import Case, InverseDynamics, Parameter, Problem, recording
-from jaxccp.identify.parameters.joint_parameters import check_recording_names
+from jaxccp.identify.parameters.problem_parameters import check_recording_names
 from jaxccp.identify.report import write_report
 from jaxccp.identify.report.as_json import fit_as_json
 from jaxccp.identify.report.html_page import _bodies

@@ -6,7 +6,7 @@ import pytest
 
 from jaxccp import ModelBuilder, accelerations, load, motor, position_servo
 from jaxccp.io.mjcf.import_report import UnsupportedError
-from jaxccp.model.actuators.activation import later
+from jaxccp.model.actuators.activation import advance_activations
 from jaxccp.model.joints import Revolute
 from jaxccp.model.shapes import Sphere
 from tests.io.smooth_accelerations import smooth_accelerations
@@ -118,7 +118,7 @@ def test_disabled_activations_stay():
     model, state = loaded.model, loaded.layout.with_activation(loaded.state, jnp.asarray(data.act))
     control = loaded.layout.control(jnp.asarray(data.ctrl))
     mujoco.mj_step(reference, data)
-    after = later(model.actuators, model.activations, state, control, 0.01)
+    after = advance_activations(model.actuators, model.activations, state, control, 0.01)
     activation = np.asarray(after.activation)
     np.testing.assert_allclose(activation, data.act, rtol=1e-12)
     np.testing.assert_allclose(activation, [1.0, 0.2, 0.28], rtol=1e-12)

@@ -98,6 +98,12 @@ def test_strings_include_files_of_the_working_folder(
         load("<mujoco><include file='part.xml'/></mujoco>")
 
 
+def test_the_home_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "toy.xml").write_text(TEXT)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load("~/toy.xml").model.topology.linkage.axes == ("hinge",)
+
+
 def test_what_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no model, but of type dict; give a path, a string of"):
         load({})  # type: ignore[arg-type]

@@ -136,6 +136,26 @@ def test_sensors_follow_their_sites() -> None:
     np.testing.assert_allclose(after - before, off[0], atol=1e-7)
 
 
+@pytest.mark.parametrize("scenery", ["", 'rgba="1 1 1 0"'])
+def test_range_finders_see_what_mujocos_do(scenery: str) -> None:
+    """They pass the nodes of flexible bodies; of a mesh that touches nothing, and so is left out,
+    the report says that they do not see it."""
+    corners = " ".join(f"{x} {y} {z}" for x in (-1, 1) for y in (-1, 1) for z in (0.1, 0.3))
+    text = f"""<mujoco><asset><mesh name="cube" vertex="{corners}"/></asset><worldbody>
+      <geom type="plane" size="2 2 1"/><body><site name="eye" pos="0 0 2" euler="180 0 0"/></body>
+      <geom type="mesh" mesh="cube" contype="0" conaffinity="0" {scenery}/>
+      <flexcomp name="rope" type="grid" dim="1" count="3 1 1" spacing=".1 .1 .1" pos="0 0 1"
+        radius=".02" mass="1"><edge stiffness="300"/></flexcomp>
+      </worldbody><sensor><rangefinder name="ray" site="eye"/></sensor></mujoco>"""
+    theirs, loaded = mujoco.MjModel.from_xml_string(text), load(text)
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    values = jax.jit(loaded.sensors.values)(loaded.model, loaded.state)
+    assert values["ray"] == pytest.approx(2.0)
+    assert data.sensordata[0] == pytest.approx(2.0 if scenery else 1.7)
+    assert any("do not see it" in line for line in loaded.approximated) == (not scenery)
+
+
 RESTING = """
 <mujoco>
   <worldbody>

@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxccp.io import InputError, Recording, load_trajectory, save_trajectory
+from jaxccp.io import (
+    InputError,
+    TrajectoryArrays,
+    load_trajectory,
+    save_trajectory,
+    write_npz,
+)
 
 
-def recording(lead: tuple[int, ...] = (), steps: int = 4) -> Recording:
+def recording(lead: tuple[int, ...] = (), steps: int = 4) -> TrajectoryArrays:
     rng = np.random.default_rng(0)
     samples, nb = steps + 1, 3
     quaternion = rng.normal(size=(*lead, samples, nb, 4))
@@ -21,7 +27,7 @@ def recording(lead: tuple[int, ...] = (), steps: int = 4) -> Recording:
     def counts() -> np.ndarray:
         return rng.integers(0, 3, size=(*lead, steps))
 
-    return Recording(
+    return TrajectoryArrays(
         ("world", "cube", "ball"),
         np.linspace(0.0, 1.0, samples),
         vectors(),
@@ -46,6 +52,18 @@ def test_round_trip(tmp_path: Path, lead: tuple[int, ...]) -> None:
     assert read.bodies == written.bodies
     for name, value in vars(written).items():
         np.testing.assert_array_equal(getattr(read, name), value)
+
+
+def test_files_hold_their_arrays_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With NumPy before 2.2, too, whose ``savez`` stores every keyword as an array."""
+    path = tmp_path / "a.npz"
+    with pytest.raises(ValueError, match="'x' holds Python objects"):
+        write_npz(path, x=np.array([None]))
+    assert not path.exists()
+    stored = {}
+    monkeypatch.setattr(np, "savez", lambda file, **arrays: stored.update(arrays))
+    write_npz(path, x=np.arange(2), note=np.array("text"))
+    assert set(stored) == {"x", "note"}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ import pytest
 
 from jaxccp import load
 from jaxccp.io import InputError, UnsupportedError
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.urdf.meshes import aliased
+from jaxccp.io.mjcf.urdf.mimics import couple_mimics
 from tests.io.smooth_accelerations import smooth_accelerations
 
 mujoco = pytest.importorskip("mujoco")
@@ -276,6 +279,38 @@ def test_options_go_with_urdf(tmp_path: Path) -> None:
         load(model, packages={"a": tmp_path / "gone"})
     with pytest.raises(InputError, match="actuators: 'muscle' is not one of position, torque"):
         load("<robot name='leg'/>", actuators="muscle")  # type: ignore[arg-type]
+
+
+def test_mimics_are_coupled_whatever_mujoco_reads(write: Write) -> None:
+    """MuJoCo's parser leaves ``mimic`` out in its versions before 2026-09: here it gets a file
+    without. One that it read itself is not coupled twice."""
+    tag = '<mimic joint="hip" multiplier="-2" offset="0.3"/>'
+    text = write(*arm(), link("toe", HEAVY), MIMIC.replace('<mimic joint="hip"/>', tag)).read_text()
+    report = ImportReport()
+    for given in (text, text.replace(tag, "")):
+        spec = mujoco.MjSpec.from_string(given)
+        couple_mimics(spec, mujoco, aliased(text.encode()), report)
+        (equality,) = spec.equalities
+        assert (equality.name1, equality.name2) == ("twin", "hip")
+        np.testing.assert_array_equal(equality.data[:5], [0.3, -2.0, 0.0, 0.0, 0.0])
+        model = spec.compile()
+        data = mujoco.MjData(model)
+        # q(twin) = 0.3 - 2 q(hip): no force where that holds.
+        data.qpos[[model.joint(name).qposadr[0] for name in ("hip", "twin")]] = [0.2, -0.1]
+        mujoco.mj_forward(model, data)
+        assert (model.neq, data.ne) == (1, 1) and abs(data.efc_pos[0]) < 1e-12
+    assert not report.approximated
+    loose = write(*arm(), link("toe", HEAVY), MIMIC.replace('joint="hip"', 'joint="hop"'))
+    lines = load(loose).approximated
+    assert any("joint 'twin': mimics 'hop', which is no joint" in line for line in lines)
+
+
+def test_xacro_is_not_read_as_urdf(write: Write) -> None:
+    """What it would expand to would be missing without a word."""
+    assert load(write(*arm()).read_text().replace("<robot", '<robot xmlns:xacro="x"'))
+    path = write(*arm(), '<xacro:arm prefix="left"/>', "<xacro:if value='1'/>")
+    with pytest.raises(InputError, match=r"is xacro .*line 11: <xacro:arm>\); expand it"):
+        load(path.read_text().replace("<robot", '<robot xmlns:xacro="x"'))
 
 
 def test_what_mujoco_warns_of_is_listed(write: Write) -> None:

@@ -15,7 +15,7 @@ from jaxccp.identify.case import subject_of
 from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.io import InputError
-from jaxccp.io.mjcf.write.rigid_parts import divided, inertial_of_pseudo, pseudo_inertia
+from jaxccp.io.mjcf.write.rigid_parts import divide_inertia, inertial_of_pseudo, pseudo_inertia
 from jaxccp.io.mjcf.write.write import write_model
 from jaxccp.io.mjcf.write.write_urdf import write_urdf
 from tests.io.smooth_accelerations import smooth_accelerations
@@ -228,11 +228,11 @@ def test_parts_of_a_body_stay_physical():
     parts = [body() for _ in range(3)]
     before = inertial_of_pseudo(np.sum([pseudo_inertia(part) for part in parts], axis=0))
     after = body()
-    pseudo_inertias = divided(parts, before, after)
+    pseudo_inertias = divide_inertia(parts, before, after)
     np.testing.assert_allclose(sum(pseudo_inertias), pseudo_inertia(after), atol=1e-12)
     for matrix in pseudo_inertias:
         assert np.linalg.eigvalsh(matrix)[0] > -1e-12
-    same = divided(parts, before, before)
+    same = divide_inertia(parts, before, before)
     for part, matrix in zip(parts, same, strict=True):
         np.testing.assert_allclose(matrix, pseudo_inertia(part), atol=1e-11)
 

@@ -8,6 +8,7 @@ import pytest
 
 from jaxccp import (
     Box,
+    Capsule,
     Combination,
     Coupling,
     Family,
@@ -139,6 +140,19 @@ def test_what_is_of_another_kind_is_refused(name: str) -> None:
 def test_a_mass_is_one_number(mass: Any) -> None:
     with pytest.raises(ValueError, match=r"body 'ball': mass \[kg\] must be positive and finite"):
         ModelBuilder().add_body(mass, (1, 1, 1), name="ball")
+    with pytest.raises(ValueError, match=r"body 'ball': mass \[kg\] must be positive and finite"):
+        ModelBuilder().add_solid(BALL, mass, name="ball")
+
+
+@pytest.mark.parametrize("length", ["0.1", None, np.array([0.1])])
+def test_a_length_of_a_shape_is_one_number(length: Any) -> None:
+    for make, what in (
+        (lambda: Sphere(length), "Sphere: radius must be a positive length"),
+        (lambda: Capsule(0.1, length), "Capsule: half_length must be a positive length"),
+        (lambda: Box((0.1, 0.1, 0.1), length), "Box: rounding must lie in"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            make()
 
 
 @pytest.mark.parametrize(

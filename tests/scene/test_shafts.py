@@ -42,3 +42,12 @@ def test_gear_engages_shafts_that_turn() -> None:
 def test_inertia_must_be_positive(inertia: float) -> None:
     with pytest.raises(ValueError, match=r"shaft 'crank': inertia \[kg m²\] must be positive"):
         add_shaft(ModelBuilder(), inertia, "crank")
+
+
+def test_axis_must_pass_through_the_centre_of_mass() -> None:
+    """About an axis 0.5 m away 1 kg would add 0.25 kg m² to the inertia given."""
+    builder = ModelBuilder()
+    with pytest.raises(ValueError, match=r"shaft 'crank': the axis .* point=\(0.5, 0.0, 0.0\)"):
+        add_shaft(builder, 0.1, "crank", Revolute((0, 0, 1), point=(0.5, 0, 0)))
+    # Nothing is left of the refused one, and a point on the axis is as good as none.
+    add_shaft(builder, 0.1, "crank", Revolute((1, 2, 2), point=(0.1, 0.2, 0.2)))

@@ -29,7 +29,7 @@ from jaxccp import (
     mean_acceleration,
     motor,
 )
-from jaxccp.dynamics import StepReport
+from jaxccp.dynamics import STEPPERS, StepReport
 from jaxccp.sensors import ContactSelection, SensorScope
 
 G = 9.81
@@ -102,6 +102,20 @@ def test_forces_at_rest() -> None:
     assert not sensors.values(model, state)
     with pytest.raises(ValueError, match="contact_data=True"):
         sensors.values(model, state, report=replace(report, contact_data=None))
+
+
+@pytest.mark.parametrize("name", ["euler", "hht", "rk4"])
+def test_sensors_of_what_hangs_where_nothing_can_touch(name: str) -> None:
+    builder = ModelBuilder()
+    builder.add_body(3.0, (0.1, 0.1, 0.1), (0, 0, -0.5), name="weight")
+    builder.add_joint(Revolute((0, 1, 0)), 0, "weight", (0, 0, 0), name="top")
+    model, state = builder.build()
+    about = {"top": Sensor("jointforce", "top"), "touch": Sensor("touch", "weight")}
+    after, report = STEPPERS[name](1e-3, contact_data=True).step(model, state)
+    assert report.contact_data is not None and report.contact_data.live.shape == (0,)
+    shown = attach_sensors(model, about).values(model, after, report=report)
+    np.testing.assert_allclose(shown["top"], [0, 0, 3 * G], atol=1e-9)
+    np.testing.assert_allclose(shown["touch"], [0], atol=1e-12)
 
 
 def test_motion_of_sites() -> None:
@@ -279,6 +293,17 @@ def test_bad_selections_of_contacts(field: str, value: Any, message: str) -> Non
     bad = replace(selection, **{field: value})
     with pytest.raises(ValueError, match=f"sensor 'mine': .*{message}"):
         attach_sensors(model, {"mine": Sensor("contact", "imu", counts=bad)})
+
+
+def test_a_reading_at_its_bound_has_the_slope_of_one_within_it() -> None:
+    model, state = bench()
+    sensors = attach_sensors(model, {"time": Sensor("clock", bounds=(0.0, 0.5))})
+
+    def reading(time: jax.Array) -> jax.Array:
+        return sensors.values(model, replace(state, time=time))["time"][0]
+
+    slopes = jax.vmap(jax.grad(reading))(jnp.array([0.0, 0.2, 0.5, 0.6]))
+    np.testing.assert_array_equal(slopes, [1.0, 1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize(

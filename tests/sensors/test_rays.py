@@ -26,7 +26,9 @@ from jaxccp import (
 from jaxccp.collision.manifold import Geometry
 from jaxccp.model import SHAPES
 from jaxccp.model.shapes import Shape
+from jaxccp.scene.tables.mesh_tables import grid_table, hull_table
 from jaxccp.sensors.rays import RAY_LENGTHS, ray_lengths
+from tests.collision.shape_pairs import cast
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -42,6 +44,7 @@ SOLIDS: dict[str, tuple[Shape, int, list[float]]] = {
     "plane": (Plane(), 0, [0, 0, 0]),
 }
 """Shapes, each with the number of MuJoCo's shape and its size."""
+LEVEL = HeightField(np.zeros((2, 2)), (0.1, 0.1))
 
 
 def lengths(
@@ -126,6 +129,54 @@ def test_rays_almost_along_the_axis_have_derivatives_in_float32() -> None:
         for tilt in (1e-10, 1e-14, 0.0):
             actual = jax.grad(length)(jnp.array(tilt, jnp.float32), kind)
             np.testing.assert_allclose(actual, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("tilt", [1e-20, 1e-30, 0.0])
+def test_rays_almost_along_faces_have_derivatives_in_float32(tilt: float) -> None:
+    """A face across the ray is met at the same distance whatever the small tilt; faces almost along
+    it, and ground below it, are not met."""
+    size = jnp.array([[0.1, 0.1, 0.3]])
+    hull, grid = hull_table([ConvexMesh(CORNERS / HALF)]), grid_table([LEVEL], 1.0)
+    shape = cast(Geometry(0 * size, jnp.eye(3)[None], size, size[:, 0], hull, grid), jnp.float32)
+
+    def length(tilt: Array, kind: str, origin: np.ndarray, sides: np.ndarray) -> Array:
+        start, direction = jnp.asarray(origin, tilt.dtype), tilt * sides[0] + sides[1]
+        return RAY_LENGTHS[kind](start[None, None], direction[None, None], shape)[0, 0]
+
+    run = jax.value_and_grad(length)
+    down, level = -np.eye(3, dtype=np.float32)[[0, 2]], -np.eye(3, dtype=np.float32)[[2, 0]]
+    for kind, origin, sides, expected in (
+        ("box", (0.05, 0, 2.0), down, 1.7),
+        ("convex", (0.05, 0, 2.0), down, 1.7),
+        ("cylinder", (2.0, 0, 0.1), level, 1.9),
+        ("plane", (2.0, 0, 0.1), level, np.inf),
+        ("height_field", (2.0, 0, 0.1), level, np.inf),
+    ):
+        value, slope = run(jnp.array(tilt, jnp.float32), kind, np.array(origin), sides)
+        assert value == pytest.approx(expected, rel=1e-6), kind
+        assert slope == 0.0, kind
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_no_ray_falls_between_the_triangles_of_a_height_field(dtype: type) -> None:
+    """Rays to points on the edges within and between cells, from above and from far aside."""
+    cells, place = 10, (np.arange(10) + 0.5) / 10
+    first, second = (2 * (np.array(x) + place) / cells - 1 for x in ([[3]], [[6]]))
+    edge = np.full_like(place, 2 * 6 / cells - 1)
+    points = np.stack([[first[0], -first[0], 0 * place], [second[0], edge, 0 * place]])
+    points = np.moveaxis(points, 1, 2).reshape(-1, 3) * (1.1, 1.1, 0)
+    grid = grid_table([HeightField(np.zeros((cells + 1, cells + 1)), (1.1, 1.1))], 1.0)
+    size = jnp.array([[1.1, 1.1, 1.0]])
+    shape = cast(Geometry(0 * size, jnp.eye(3)[None], size, 0 * size[:, 0], grid=grid), dtype)
+    rng = np.random.default_rng(0)
+    towards = np.concatenate([[[0, 0, -1.0]], rng.normal(size=(60, 3))])
+    towards[:, 2] = -np.abs(towards[:, 2]) - 0.3
+    towards /= np.linalg.norm(towards, axis=1, keepdims=True)
+    origin = (points[:, None] - 8 * towards).reshape(-1, 1, 3)
+    direction = np.broadcast_to(towards, (len(points), *towards.shape)).reshape(-1, 1, 3)
+    start, along = jnp.asarray(origin, dtype), jnp.asarray(direction, dtype)
+    met = RAY_LENGTHS["height_field"](start, along, shape)
+    np.testing.assert_allclose(met, 8.0, atol=1e-5)
 
 
 def test_many_large_meshes_take_little_memory() -> None:

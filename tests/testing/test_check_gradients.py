@@ -169,11 +169,21 @@ def test_what_cannot_be_checked_is_refused_at_once() -> None:
         check_gradients(*ball(), Foreign())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"one of \[64, 32\] bits, not 16"):
         check_gradients(*ball(), STEPPER, precision=16)
+    for steps in (0, 1.5):
+        with pytest.raises(ValueError, match=f"steps must be a whole number ≥ 1, not {steps}"):
+            check_gradients(*ball(), STEPPER, steps=steps)  # type: ignore[arg-type]
 
 
 def test_unknown_inputs_are_refused() -> None:
     with pytest.raises(ValueError, match="did you mean 'friction'"):
         check_gradients(*ball(), STEPPER, inputs=("frction",))
+
+
+def test_a_single_input_needs_no_tuple() -> None:
+    setup = Setup.of(*ball())
+    assert inputs_of(setup, "pose").labels == inputs_of(setup, ("pose",)).labels
+    with pytest.raises(ValueError, match="did you mean 'pose'"):
+        inputs_of(setup, "poze")
 
 
 @pytest.mark.parametrize("inputs", [("gear",), ("pose", "gear"), ()])

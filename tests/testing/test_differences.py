@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from jaxccp.testing.differences import SWEEP, Differences, from_values
+from jaxccp.testing.gradient_report import judge_inputs
+from jaxccp.testing.inputs import Input, Inputs
 
 
 def differences(function: Callable[[np.ndarray], np.ndarray], noise: float = 0.0) -> Differences:
@@ -71,3 +73,13 @@ def test_outcomes_that_are_not_finite() -> None:
     result = differences(lambda x: np.where(np.abs(x) > 5e-5, np.nan, np.sin(x)))
     assert not result.kink[0]
     assert abs(result.value[0, 0] - 1) < 1e-6
+
+
+def test_what_has_no_differences_is_unresolved() -> None:
+    """Nothing is known of a derivative whose motions at either side are never finite."""
+    nowhere = differences(lambda x: np.where(x == 0, 1.0, np.nan))
+    none = np.zeros(0, int)
+    inputs = Inputs((Input("gravity", 1, none, none),), (("x",),), np.ones(1))
+    for exact, verdict in ((2.0, "unresolved"), (np.nan, "non-finite")):
+        (report,) = judge_inputs(inputs, np.array([[exact]]), nowhere, 1e-6, 64)
+        assert report.entries[0].verdict == verdict

@@ -4,6 +4,7 @@ from functools import cache
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxccp import (
     Box,
@@ -11,6 +12,7 @@ from jaxccp import (
     Material,
     ModelBuilder,
     Plane,
+    RungeKutta4,
     SmoothMaterial,
     Sphere,
     Stop,
@@ -89,6 +91,19 @@ def test_lines() -> None:
     )
     assert "converged, derivative valid" in lines[0]
     assert jnp.isfinite(explained(0.01).condition).all()
+
+
+def test_what_cannot_be_explained_is_refused() -> None:
+    builder = ModelBuilder()
+    builder.add_solid(Sphere(0.1), 1.0)
+    model, state = builder.build()
+    stepper = EulerImplicitLinearized(H)
+    with pytest.raises(TypeError, match="model must be"):
+        explain_gradient((model, state), state, stepper, 1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"stepper must be .* not 'euler'"):
+        explain_gradient(model, state, "euler", 1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"one problem a step, .* not a RungeKutta4"):
+        explain_gradient(model, state, RungeKutta4(H), 1)  # type: ignore[arg-type]
 
 
 def test_smooth_contacts_have_no_mode_that_changes() -> None:

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 from jaxccp import ModelBuilder, Plane, Sphere
-from jaxccp.io import Recording
+from jaxccp.io import TrajectoryArrays
 from jaxccp.scenes.library import SCENES
 from jaxccp.viz import picture
 from jaxccp.viz.scene import Camera
@@ -31,7 +31,7 @@ def still(name: str, samples: int = 3, copies: int = 0) -> tuple:
 
     zeros = np.zeros((*lead, samples - 1))
     counts = zeros.astype(int)
-    recording = Recording(
+    recording = TrajectoryArrays(
         model.topology.bodies,
         np.arange(samples) * 0.1,
         repeat(state.position),

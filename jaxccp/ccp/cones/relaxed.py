@@ -81,7 +81,12 @@ def _rounded(x: Array, radius: Array) -> tuple[Array, Array]:
 
 
 def _slope_of(rounded: Array, root: Array) -> Array:
-    """Return the slope φ' = φ / √(x² + 4 S²)."""
+    """Return the slope φ'(x) = φ / √(x² + 4 S²) from both results of :func:`_rounded`.
+
+    Args:
+        rounded: φ(x) [N s].
+        root: √(x² + 4 S²) [N s].
+    """
     return safe.divide(rounded, root)
 
 

@@ -34,7 +34,8 @@ class Relaxed:
     derivative tends to the plain one as w → 0."""
     distance: float | None = None
     """Largest gap of the pairs of surfaces that contribute to the derivative of a step [m]; None:
-    the model's margin, within which contacts enter the problem."""
+    the model's margin, within which contacts enter the problem. Slopes of height fields only
+    contribute up to the margin that the model was built with."""
 
     def __post_init__(self) -> None:
         for name, unit, value in (("speed", "m/s", self.speed), ("distance", "m", self.distance)):

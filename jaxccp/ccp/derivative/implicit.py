@@ -24,6 +24,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.consistency import made_consistent
 from jaxccp.ccp.derivative.gradient import Relaxed
 from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
 from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
@@ -100,8 +101,11 @@ def _attach_jvp(
         unit = jnp.where(slides, jnp.sqrt(1.0 + cones.mu * cones.mu), 1.0)
         unit = cones.spread(jnp.ones_like(cones.lo), lax.stop_gradient(unit))
         complement, gain = complement.scaled(unit * unit), gain.scaled(unit)
-    error = jnp.max(problem.residual(lam, velocity, rho), initial=0.0)
-    error = safe.divide(error, problem.scale())
+    # A row that cannot be satisfied says nothing of the error of the others.
+    r, allowed = frozen.r, made_consistent(frozen).r
+    allowed_velocity = velocity + jnp.where(allowed == r, 0.0, allowed - r)
+    error = jnp.max(problem.residual(lam, allowed_velocity, rho), initial=0.0)
+    error = safe.divide(error, _largest_loaded(frozen, lax.stop_gradient(cones.project(z))))
     system = FixedPointSystem(problem.delassus, complement, gain @ sheared, gain)
     coupled = sheared.apply(problem.delassus.apply(g))
     rhs = gain.apply(g / rho - coupled - b)
@@ -142,3 +146,22 @@ def _solve_with_shared_loads(
     inverse = jax.tree.map(lambda x: jnp.where(jnp.isfinite(x), x, 0.0), local.inverse())
     open_part = inverse.apply(gain.apply(sheared.apply(d_error - g / rho)))
     return open_part + solve(system, rhs - system.apply(open_part))
+
+
+def _largest_loaded(problem: Problem, lam: Array) -> Float[Array, ""]:
+    """Return the largest velocity r that multipliers cancel or must cancel [m/s], the unit of the
+    error of a solution.
+
+    A contact that slides under the convex law is loaded although its r separates it; a distant
+    limit, whose r may be far larger, is not.
+
+    Args:
+        problem: the problem.
+        lam: its solution, projected onto the cones: 0 where a row is open.
+    """
+    scalars, contacts = problem.cones.split(problem.r)
+    loads, impulses = problem.cones.split(lam)
+    loaded = jnp.where(loads != 0, jnp.abs(scalars), 0.0)
+    touching = jnp.where(jnp.any(impulses != 0, axis=1), safe.norm(contacts), 0.0)
+    largest = jnp.max(jnp.concatenate([loaded, touching]), initial=0.0)
+    return jnp.maximum(largest, problem.largest_cancelled())

@@ -59,17 +59,18 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
         band: order of the contacts.
     """
     left, diagonal, _ = tiles
-    return Cholesky(*eliminated(left, diagonal), band)
+    return Cholesky(*factorise_tiles(left, diagonal), band)
 
 
-def eliminated(
+def factorise_tiles(
     left: Float[Array, "k t t"], diagonal: Float[Array, "k t t"]
 ) -> tuple[Float[Array, "k t t"], Float[Array, "k t t"]]:
-    """Return C⁻¹ and B of a matrix.
+    """Return the inverses C⁻¹ of the diagonal tiles of the Cholesky factor L, and its tiles B left
+    of them; they are NaN where the matrix is not definite.
 
     Args:
-        left: tiles left of the diagonal.
-        diagonal: tiles on the diagonal.
+        left: tiles of the matrix left of the diagonal; 0 in the first row.
+        diagonal: tiles of the matrix on the diagonal.
     """
 
     def eliminate(before: Array, tile: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:

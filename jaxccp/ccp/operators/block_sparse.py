@@ -119,7 +119,7 @@ class BlockSparseDelassus(Delassus):
         left, right = blocks[self.row][:, :, None], blocks[self.column][:, None]
         return replace(self, entries=left * self.entries * right)
 
-    def coupled(self, scalars: int) -> NeighbourMax:
+    def neighbour_maximum(self, scalars: int) -> NeighbourMax:
         nonzero = jnp.any(self.entries != 0, axis=(1, 2)) & (self.row != self.column)
 
         def through_entries(x: Array) -> Array:

@@ -150,9 +150,9 @@ class BodyDelassus(SplitDelassus):
         contacts = jnp.pad(contacts, ((0, 0), (0, width - 2)), constant_values=none)
         return jnp.concatenate([jnp.where(scalars, self.scalar_bodies, none), contacts])
 
-    def coupled(self, scalars: int) -> NeighbourMax:
-        """Return the function from a number of each row block to the largest of these numbers over
-        the blocks that share a moving body with it; fixed bodies do not couple blocks."""
+    def neighbour_maximum(self, scalars: int) -> NeighbourMax:
+        """Return a function that maps one number per row block to, for each block, the largest
+        number among the blocks that share a moving body with it; fixed bodies couple no blocks."""
         block_bodies = self.block_bodies
 
         def through_bodies(x: Array) -> Array:

@@ -16,8 +16,8 @@ from jaxccp.ccp.operators.factors import Factors, dense_factors
 from jaxccp.execution import trees
 
 NeighbourMax = Callable[[Int[Array, " b"]], Int[Array, " b"]]
-"""Function from a number ≥ 0 of each block to the largest number among the blocks coupled to it; it
-may include the block itself or not."""
+"""Function that maps one number ≥ 0 per block to, for each block, the largest number among the
+blocks coupled to it, itself included or not."""
 
 
 class Delassus:
@@ -114,9 +114,14 @@ class Delassus:
         identity = jnp.eye(self.rows, dtype=coupled.dtype)
         return dense_factors(coupled + complement.dense() + ridge * identity, symmetric)
 
-    def coupled(self, scalars: int) -> NeighbourMax:
-        """Return the function from a number of each row block to the largest number among the
-        blocks that N couples to it, for contacts of three rows."""
+    def neighbour_maximum(self, scalars: int) -> NeighbourMax:
+        """Return a function that maps one number per row block to, for each block, the largest
+        number among the blocks that N couples to it. Blocks are scalar rows and contacts of three
+        rows.
+
+        Args:
+            scalars: number of scalar rows.
+        """
         pairs = couplings(self.dense(), scalars)
         return lambda x: jnp.max(jnp.where(pairs, x, 0), axis=1, initial=0)
 

@@ -53,5 +53,6 @@ def resolved(solver: Solver | str) -> Solver:
 
 
 def name_of(solver: Solver) -> str:
-    """Return the name in ``SOLVERS`` of an algorithm of this module."""
-    return next(name for name, kind in SOLVERS.items() if type(solver) is kind)
+    """Return the name in ``SOLVERS`` of an algorithm, or that of its class if it is not there."""
+    names = (name for name, kind in SOLVERS.items() if type(solver) is kind)
+    return next(names, type(solver).__name__)

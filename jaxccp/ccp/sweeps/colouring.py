@@ -67,7 +67,7 @@ def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
         scalars: number of scalar rows.
     """
     blocks = scalars + (delassus.rows - scalars) // 3
-    neighbour_max = delassus.coupled(scalars)
+    neighbour_max = delassus.neighbour_maximum(scalars)
     rank = jnp.asarray(np.random.default_rng(0).permutation(blocks) + 1, jnp.int32)
 
     def uncoloured(state: tuple[Array, Array, Array]) -> Bool[Array, ""]:

@@ -83,6 +83,8 @@ def identify(
     parameter with its standard error, and the errors of prediction of the other part, before and
     after the fit.
 
+    The default of --solver is that of the cube; the stepper of a model chooses its own.
+
     Without a model, tosses of a cube are simulated from their second sample to their end. Errors of
     position are in cube widths, those of rotation in degrees: means over a toss's samples, then
     mean and median over tosses. Errors over 10, 20 and 40 samples are in the JSON.

@@ -19,7 +19,7 @@ from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import following
 from jaxccp.cli.tables import built
 from jaxccp.identify import Method, split
-from jaxccp.identify.cube.errors import Comparison, TossErrors
+from jaxccp.identify.cube.errors import HorizonErrors, TossErrors
 from jaxccp.identify.cube.fit import UNITS, CubeSettings, fit_cube, read_tosses
 from jaxccp.identify.cube.report import Identified, as_json, picture, read_parameters
 from jaxccp.identify.recordings.recording import Recording
@@ -180,7 +180,7 @@ def _table(identified: Identified, truth: dict[str, float]) -> Table:
     return table
 
 
-def _errors_table(comparison: Comparison, what: str) -> Table:
+def _errors_table(comparison: HorizonErrors, what: str) -> Table:
     """Return a table of errors of prediction."""
     table = Table(title=f"Errors of {len(comparison.whole.position)} {what}")
     table.add_column("rolled out for")

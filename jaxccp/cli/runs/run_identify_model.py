@@ -15,8 +15,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.case_residual import residual_of
 from jaxccp.cli.commands.model_request import ModelRequest
-from jaxccp.cli.identify_config import Config, as_table, config_of, residual_of
+from jaxccp.cli.identify_config import Config, as_table, config_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
 from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, split
@@ -30,7 +31,7 @@ FIT_FILE = "fit.json"
 
 
 @dataclass(frozen=True)
-class Opened:
+class DividedCase:
     """A case, divided into fitted recordings and test recordings."""
 
     fitted: Case
@@ -67,7 +68,7 @@ def identify_model_command(request: ModelRequest) -> None:
             )
         recordings = [recording for case in problem.cases for recording in case.recordings]
         _say(problem.warnings, recordings)
-        stages = len(problem.coarser) + 1
+        stages = len(problem.earlier_stages) + 1
         stages *= config.restarts.descents if config.restarts else 1
         with following(problem.method.iterations, stages) as follower:
             fit, evaluations = _fitted(problem, opened, config, follower)
@@ -92,7 +93,7 @@ def _usage() -> Iterator[None]:
         refuse(str(error))
 
 
-def _opened(request: ModelRequest, config: Config, place: int) -> Opened:
+def _opened(request: ModelRequest, config: Config, place: int) -> DividedCase:
     """Return a case with its recordings divided."""
     case = config.cases[place]
     loaded = load(case.model, **case.load)
@@ -101,10 +102,10 @@ def _opened(request: ModelRequest, config: Config, place: int) -> Opened:
     recordings = read(case.data, loaded, **case.read)
     residual = residual_of(request.config or "the command line", case, loaded)
     if config.holdout == 0 or request.evaluate is not None:
-        return Opened(Case(loaded, recordings, residual), None)
+        return DividedCase(Case(loaded, recordings, residual), None)
     with _usage():
         fitted, test = split(recordings, config.holdout, config.seed)
-    return Opened(Case(loaded, fitted, residual), Case(loaded, test, residual))
+    return DividedCase(Case(loaded, fitted, residual), Case(loaded, test, residual))
 
 
 def _say(warnings: Sequence[str], recordings: Sequence[Recording]) -> None:
@@ -117,7 +118,7 @@ def _say(warnings: Sequence[str], recordings: Sequence[Recording]) -> None:
 
 
 def _fitted(
-    problem: Problem, opened: Sequence[Opened], config: Config, follower: Follower
+    problem: Problem, opened: Sequence[DividedCase], config: Config, follower: Follower
 ) -> tuple[Fit, list[tuple[Evaluation, Evaluation]]]:
     """Return the fit, and for each case the errors of prediction of its test recordings before and
     after the fit."""
@@ -146,7 +147,7 @@ def _fitted(
 
 def _report(
     fit: Fit,
-    opened: Sequence[Opened],
+    opened: Sequence[DividedCase],
     evaluations: Sequence[tuple[Evaluation, Evaluation]],
     config: Config,
     warnings: Sequence[str],

@@ -15,7 +15,7 @@ from rich.progress import track
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions, is_model
 from jaxccp.cli.known_names import SCENES as KNOWN
-from jaxccp.cli.model_file import Opened, captured_poses, open_model
+from jaxccp.cli.model_file import OpenedModel, captured_poses, open_model
 from jaxccp.cli.options import refuse
 from jaxccp.dynamics import ContactData, EulerImplicitLinearized, rollout
 from jaxccp.io import load_trajectory, write_file
@@ -171,7 +171,9 @@ def _film(model: Model, shown: "Replay", file: Path, speed: float, follow: str |
     typer.echo(f"{file}: {span:.3g} s, {count} frames")
 
 
-def _opened(source: str, seed: int, options: FileOptions) -> tuple[Model, State, Opened | None]:
+def _opened(
+    source: str, seed: int, options: FileOptions
+) -> tuple[Model, State, OpenedModel | None]:
     if is_model(source):
         opened = open_model(Path(source), options)
         return opened.loaded.model, opened.state, opened
@@ -180,7 +182,7 @@ def _opened(source: str, seed: int, options: FileOptions) -> tuple[Model, State,
 
 
 def _simulated(
-    model: Model, state: State, dt: float | None, duration: float, opened: Opened | None
+    model: Model, state: State, dt: float | None, duration: float, opened: OpenedModel | None
 ) -> Motion:
     if dt is None:
         dt = SCENE_STEP if opened is None else opened.loaded.timestep
@@ -210,7 +212,9 @@ def _whose(path: Path, source: str | None) -> str:
     refuse(f"{path}: a motion, {what}: name the scene or the model file with --model")
 
 
-def _recorded(path: Path, model: Model, state: State, opened: Opened | None, copy: int) -> Motion:
+def _recorded(
+    path: Path, model: Model, state: State, opened: OpenedModel | None, copy: int
+) -> Motion:
     """Read a motion: for a model file from MuJoCo's coordinates, for a scene from poses."""
     if opened is not None:
         _check_copy(path, copy, 1)

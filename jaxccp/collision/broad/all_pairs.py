@@ -20,9 +20,10 @@ def all_pairs(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
     return Candidates(np.arange(len(group.first), dtype=np.int32), None, None)
 
 
-def all_pairs_as_needed(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
-    """Return all pairs of the group as candidates, and count them as needed: a broad phase that has
-    room for them all does not search.
+def all_pairs_counted(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
+    """Return all pairs of the group as candidates, for a broad phase whose capacity holds them all.
+
+    It does not search: the capacity that it needed is 0 pairs to test, and all pairs to pass on.
 
     Args:
         model: the shapes.

@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from jaxccp.collision.broad.all_pairs import all_pairs_as_needed
+from jaxccp.collision.broad.all_pairs import all_pairs_counted
 from jaxccp.collision.broad.candidates import Candidates, boxes, packed
 from jaxccp.collision.manifold import Geometry
 from jaxccp.model.model import Model
@@ -36,7 +36,7 @@ def cells(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
         group: the pairs, and the capacities for them.
     """
     if group.room is None or group.room[1] >= len(group.first):
-        return all_pairs_as_needed(model, placed, group)
+        return all_pairs_counted(model, placed, group)
     tested, kept = group.room
     members = np.unique(np.concatenate([group.first, group.second]))
     centre, half = lax.stop_gradient(boxes(model, placed, members))

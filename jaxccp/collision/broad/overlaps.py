@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxccp.collision.broad.all_pairs import all_pairs_as_needed
+from jaxccp.collision.broad.all_pairs import all_pairs_counted
 from jaxccp.collision.broad.candidates import Candidates, boxes, packed
 from jaxccp.collision.manifold import Geometry
 from jaxccp.model.model import Model
@@ -23,7 +23,7 @@ def overlaps(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
         group: the pairs, and the capacities for them.
     """
     if group.room is None or group.room[1] >= len(group.first):
-        return all_pairs_as_needed(model, placed, group)
+        return all_pairs_counted(model, placed, group)
     members = np.unique(np.concatenate([group.first, group.second]))
     centre, half = lax.stop_gradient(boxes(model, placed, members))
     a, b = (np.searchsorted(members, side) for side in (group.first, group.second))

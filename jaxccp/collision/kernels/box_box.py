@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxccp.collision.kernels.box_axes import edge_gaps, face_gaps
 from jaxccp.collision.kernels.box_clip import clip_faces
 from jaxccp.collision.kernels.box_point import closest_points, crossing_edges
-from jaxccp.collision.manifold import Geometry, Manifold, between, keep, to_world
+from jaxccp.collision.manifold import Geometry, Manifold, ball_contacts, keep, to_world
 from jaxccp.execution import trees
 
 # Per smallest half extent of the two boxes:
@@ -75,7 +75,7 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     base = jnp.where(by_b, b.position, a.position) + polygon.level * to_world_rotation[:, 2]
     under = polygon.points * jnp.array([1.0, 1.0, 0.0], offset.dtype)
     up = jnp.where(by_b, -1.0, 1.0) * jnp.array([0.0, 0.0, 1.0], offset.dtype)
-    faces = between(
+    faces = ball_contacts(
         jnp.where(by_b, polygon.points, under),
         jnp.where(by_b, under, polygon.points),
         jnp.broadcast_to(up, under.shape),
@@ -91,7 +91,9 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     edges = crossing_edges(*boxes, jnp.argmax(gaps_edges), fallback)
     closest = closest_points(*boxes, edges, fallback)
     single = jax.tree.map(lambda leaf: leaf[None], trees.where(separated, closest, edges))
-    point = between(single.on_a, single.on_b, single.normal, a.radius, b.radius, single.feature)
+    point = ball_contacts(
+        single.on_a, single.on_b, single.normal, a.radius, b.radius, single.feature
+    )
     point = to_world(point, a.position, a.rotation)
 
     nearest = jax.lax.stop_gradient(jnp.sum((closest.on_b - closest.on_a) * closest.normal))

@@ -130,11 +130,11 @@ def clip_faces(
 def _cross(
     centre: Float[Array, "3"],
     spans: Float[Array, "2 3"],
-    width: Float[Array, "2"],
+    half: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "8 3"], Bool[Array, "4"], Bool[Array, "8"]]:
     """Return the first and the last point of each edge of the incident face over the rectangle
-    ``|x| <= width``.
+    ``|x| <= half``.
 
     Each edge is ``middle + t span``, -1 <= t <= 1: two along u, then two along v. The two points of
     an edge follow each other. A vertex of the face is a point of its edge along u only. Points
@@ -150,9 +150,9 @@ def _cross(
     run = spans[:, None, :2]
     steep = jnp.abs(run) > 1e-3 * allowance
     inverse = 1 / jnp.where(steep, run, 1.0)
-    within = jnp.abs(middle[..., :2]) <= width + allowance
+    within = jnp.abs(middle[..., :2]) <= half + allowance
     at = jnp.where(steep, -middle[..., :2] * inverse, 0.0)
-    reach = jnp.where(steep, width * jnp.abs(inverse), jnp.where(within, 4.0, -4.0))
+    reach = jnp.where(steep, half * jnp.abs(inverse), jnp.where(within, 4.0, -4.0))
     slack = jnp.where(steep, allowance * jnp.abs(inverse), 0.0)
 
     # Distances from the edge's middle backwards and forwards to the border: [end, span, edge, xy].
@@ -179,11 +179,19 @@ def _cover(
     centre: Float[Array, "3"],
     u: Float[Array, "3"],
     v: Float[Array, "3"],
-    width: Float[Array, "2"],
+    half: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "4 3"], Bool[Array, "4"]]:
-    """Return the points of the incident plane over the rectangle's corners, and a mask of the
-    points that are within the incident face."""
+    """Return the points of the incident plane over the corners of the reference face, and a mask of
+    those that are within the incident face.
+
+    Args:
+        centre: centre of the incident face, from that of the reference face [m].
+        u: a half edge of the incident face [m].
+        v: the other half edge [m].
+        half: half extents of the reference face [m].
+        allowance: margin by which the reference face is enlarged for the mask [m].
+    """
     quad = jnp.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], centre.dtype)
     area = u[0] * v[1] - u[1] * v[0]
     real = jnp.abs(area) > allowance**2
@@ -194,8 +202,8 @@ def _cover(
         return (x * v[1] - y * v[0]) * inverse, (y * u[0] - x * u[1]) * inverse
 
     # The test uses the enlarged corners, which closes the polygon of ``_cross``.
-    s, t = coordinates(quad * (width + allowance))
+    s, t = coordinates(quad * (half + allowance))
     covered = (jnp.abs(s) < 1) & (jnp.abs(t) < 1) & real
-    s, t = coordinates(quad * width)
+    s, t = coordinates(quad * half)
     height = centre[2] + s * u[2] + t * v[2]
-    return jnp.concatenate([quad * width, height[:, None]], axis=1), covered
+    return jnp.concatenate([quad * half, height[:, None]], axis=1), covered

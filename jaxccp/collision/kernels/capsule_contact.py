@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.collision.kernels.segments import closest_on_segments
-from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep, to_world
+from jaxccp.collision.manifold import Geometry, Manifold, ball_contacts, direction, keep, to_world
 
 _SPREAD = 0.01
 """Sideways distance from the closest pair within which a second point is searched, per r_a + r_b
@@ -30,7 +30,8 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
     two contacts are where that is ``_SPREAD`` (1 − sin θ / ``_CROSSED``) (r_a + r_b), or at the
     ends of the overlap. So they move continuously from the ends of the overlap (parallel) to the
     crossing point. The gap is exact if θ >= asin 0.1 or the closest point is an end; else it is too
-    large by 5e-5 (r_a + r_b) at most.
+    large by 5e-5 (r_a + r_b)² / d at most, and by 0.01 (r_a + r_b), d being the distance of the
+    segments.
 
     Args:
         a: the first capsule.
@@ -59,7 +60,7 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
     normal = direction(core_b - core_a, sideways)
     distinct = s[1] - s[0] > _MERGE * radius
     feature = jnp.arange(2, dtype=jnp.int32)
-    manifold = between(core_a, core_b, normal, a.radius, b.radius, feature)
+    manifold = ball_contacts(core_a, core_b, normal, a.radius, b.radius, feature)
     return keep(manifold, jnp.stack([jnp.ones_like(distinct), distinct]))
 
 
@@ -101,7 +102,9 @@ def capsule_box(a: Geometry, b: Geometry) -> Manifold:
     nearest = jnp.clip(core, -half, half)
     surface = jnp.where(outside, nearest, jnp.where(face, sign * half, core))
     normal = direction(jnp.where(outside, core - nearest, 0.0), outward)
-    manifold = between(core, surface, -normal, a.radius, b.radius, jnp.arange(3, dtype=jnp.int32))
+    manifold = ball_contacts(
+        core, surface, -normal, a.radius, b.radius, jnp.arange(3, dtype=jnp.int32)
+    )
 
     radius = a.radius + b.radius
     gap = manifold.distance

@@ -115,13 +115,13 @@ def clip(base: Outline, other: Outline, allowance: Float[Array, ""]) -> Overlap:
 def _cuts(
     points: Float[Array, "k 3"], inside: Bool[Array, " k"], radius: Float[Array, ""]
 ) -> tuple[Float[Array, "2 k"], Bool[Array, "2 k"]]:
-    """Return where the edges of a polygon enter and leave a disc around the origin of its plane, as
-    parts of the edge from its first point, and whether they do.
+    """Return where each edge of a polygon enters and leaves a disc around the origin of its plane,
+    as fractions of the edge from its first corner, and the mask of those crossings.
 
     Args:
-        points: corners of the polygon.
+        points: corners of the polygon [m].
         inside: mask of the corners that count as inside the disc: no edge enters or leaves there.
-        radius: radius of the disc; 0 if there is none.
+        radius: radius of the disc [m]; 0 if there is none.
     """
     edge = jnp.roll(points, -1, axis=0) - points
     square = jnp.sum(edge * edge, axis=1)

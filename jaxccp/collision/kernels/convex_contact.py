@@ -12,7 +12,7 @@ from jaxccp.collision.core import SIDES, SMOOTH, Core, smaller_extent, stacked
 from jaxccp.collision.kernels.clip import clip, spanning
 from jaxccp.collision.kernels.faces import Face, face_normals, face_towards, segment
 from jaxccp.collision.kernels.separation import Separation, separate
-from jaxccp.collision.manifold import Geometry, Manifold, between, keep, to_world
+from jaxccp.collision.manifold import Geometry, Manifold, ball_contacts, keep, to_world
 
 _GRID = np.array([g for g in product((-1, 0, 1), repeat=3) if any(g)], float)
 _STARTS = _GRID / np.linalg.norm(_GRID, axis=1, keepdims=True)
@@ -48,9 +48,10 @@ def face_contact(a: Geometry, b: Geometry) -> Manifold:
     """Return up to ``POINTS`` + 1 contacts of shapes with faces or straight sides.
 
     Two faces that are most nearly antiparallel are clipped. The reference is the face whose normal
-    is clearly the better direction of separation. The polygon is kept until the point of least gap
-    is closer by 0.5 % of the smaller shape's extent plus 1 % of the gap. The point of least gap is
-    added to the polygon if it is closer at all.
+    is clearly the better direction of separation. The polygon is dropped for the point of least gap
+    alone if that gap is less than the polygon's, or more than the gap along the reference's normal,
+    by over 0.5 % of the smaller shape's extent plus 1 % of itself. Otherwise the point of least gap
+    is added to the polygon if it is closer.
 
     Args:
         a: the first shape.
@@ -89,7 +90,7 @@ def face_manifold(pair: Core, separation: Separation) -> Manifold:
     normal = jnp.where(by_b, -polygon.normal, polygon.normal)
     count = max(pair.faces.shape[1], 3)  # a round shape has two caps and a side
     number = 2 * (faces.number[0] + count * faces.number[1]) + by_b
-    manifold = between(
+    manifold = ball_contacts(
         lower_points,
         upper,
         jnp.broadcast_to(normal, lower_points.shape),
@@ -127,8 +128,13 @@ class _Polygon(NamedTuple):
 
 
 def _polygon(faces: Face, by_b: Bool[Array, ""], allowance: Float[Array, ""]) -> _Polygon:
-    """Clip one of two faces to the other. The first is the reference, or b's if ``by_b`` is
-    true."""
+    """Return the part of the incident face over the reference face.
+
+    Args:
+        faces: a's and b's face, stacked.
+        by_b: whether b's face is the reference; if not, a's is.
+        allowance: margin by which the reference face is enlarged [m] (:func:`clip`).
+    """
 
     def either(x: Array, y: Array) -> Array:
         return jnp.where(by_b, y, x)
@@ -201,6 +207,6 @@ def point_manifold(pair: Core, separation: Separation) -> Manifold:
     # The balls are part of the touching points already.
     none = jnp.zeros((), normal.dtype)
     feature = _SINGLE + first + (second << 10)
-    return between(
+    return ball_contacts(
         separation.on[:1], separation.on[1:], separation.normal[None], none, none, feature[None]
     )

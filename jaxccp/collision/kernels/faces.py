@@ -27,8 +27,8 @@ class Face(NamedTuple):
     normal: Float[Array, "3"]
     """Outward unit normal."""
     line: Bool[Array, ""]
-    """Whether only the segment of the first two points touches; the polygon is then a strip around
-    it."""
+    """Whether the polygon is a strip, of which only the segment in its middle touches, from halfway
+    between the first and the fourth point to halfway between the second and the third."""
     number: Int[Array, ""]
     """Number of the face, for the feature numbers of contacts."""
     disc: Float[Array, ""]

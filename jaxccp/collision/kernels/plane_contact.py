@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.collision.kernels.clip import spanning
 from jaxccp.collision.kernels.corners import BOX_FACES, CORNERS, RIM
-from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
+from jaxccp.collision.manifold import Geometry, Manifold, ball_contacts, direction, keep
 
 _STEEPNESS = 20.0
 """A vertex that is higher than another by 1 m replaces it only if it is further out by this [m]."""
@@ -95,4 +95,4 @@ def _vertices(a: Geometry, b: Geometry, vertices: Float[Array, "k 3"]) -> Manifo
     normal = jnp.broadcast_to(a.axis, vertices.shape)
     feature = jnp.arange(len(vertices), dtype=jnp.int32)
     below = vertices - height[:, None] * normal
-    return between(below, vertices, normal, a.radius, b.radius, feature)
+    return ball_contacts(below, vertices, normal, a.radius, b.radius, feature)

@@ -127,7 +127,7 @@ class _Newton(NamedTuple):
     """Tangents of the sphere along which the Hessian of -s is diagonal. If an edge touches, one
     entry is 1/τ times the other; in other axes rounding would mix the two, multiplied by 1/τ."""
     stiffness: Float[Array, "2"]
-    """The diagonal, made positive, so that a step increases s even where s is not concave."""
+    """The diagonal, made positive, so that a step increases s even where s is not concave [m]."""
 
     def solve(self, slope: Float[Array, "3"]) -> Float[Array, "3"]:
         """Return the Newton step on the sphere for the gradient ``slope`` of s."""
@@ -137,7 +137,8 @@ class _Newton(NamedTuple):
 def _newton(
     pair: Core, normal: Float[Array, "3"], temperature: Float[Array, ""], floor: Float[Array, ""]
 ) -> _Newton:
-    """Return the Hessian of -s at ``normal``, with a diagonal of at least ``floor``."""
+    """Return the Hessian of -s on the sphere at ``normal``, diagonalised, with the absolute values
+    of its eigenvalues, at least ``floor`` [m]."""
     support = _supports(pair, normal, temperature)
     tangents = contact_frame(normal)[1:]
     lever = jnp.dot(normal, support.point[1] - support.point[0])

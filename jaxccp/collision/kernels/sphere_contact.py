@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.collision.manifold import Geometry, Manifold, between, direction
+from jaxccp.collision.manifold import Geometry, Manifold, ball_contacts, direction
 
 
 def sphere_sphere(a: Geometry, b: Geometry) -> Manifold:
@@ -67,4 +67,4 @@ def _point(
 ) -> Manifold:
     """Return the single contact between the balls around two core points, along ``normal``."""
     feature = jnp.zeros(1, jnp.int32)
-    return between(core_a[None], core_b[None], normal[None], a.radius, b.radius, feature)
+    return ball_contacts(core_a[None], core_b[None], normal[None], a.radius, b.radius, feature)

@@ -15,7 +15,7 @@ from jaxccp.collision.kernels.terrain import (
     triangle_contacts,
     triangle_geometry,
 )
-from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
+from jaxccp.collision.manifold import Geometry, Manifold, ball_contacts, direction, keep
 from jaxccp.execution import trees
 from jaxccp.math.linear3 import cross
 
@@ -45,8 +45,8 @@ def _triangle(
 ) -> Manifold:
     """Return the contact of a sphere with one triangle.
 
-    It exists if the nearest point of the triangle is that of the whole surface, or if the triangle
-    is the ground of the sphere's centre.
+    It exists if the nearest point of the triangle is the nearest of the whole surface, or if the
+    sphere's centre is over the triangle or right below it (:func:`is_ground`).
     """
     corners, normal, real = triangle_geometry(patch, exists, triangle)
     height = jnp.dot(centre - corners[0], normal)
@@ -61,7 +61,7 @@ def _triangle(
     name = jnp.asarray(name, jnp.int32)
     ground, ball = point.on[:, None]
     zero = jnp.zeros_like(radius)
-    contact = between(ground, ball, point.normal[None], zero, radius, name[None])
+    contact = ball_contacts(ground, ball, point.normal[None], zero, radius, name[None])
     return keep(contact, (real & (is_minimum | is_above))[None])
 
 

@@ -5,6 +5,7 @@ from enum import IntEnum
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.derivative.linearization import sliding
@@ -56,6 +57,26 @@ class ContactData:
     m]."""
     mode: Int[Array, " c"]
     """Open, sticking or sliding (:class:`Mode`), judged to the solver's tolerance."""
+
+    @staticmethod
+    def none(dtype: DTypeLike) -> "ContactData":
+        """Return the data of no contacts.
+
+        Args:
+            dtype: type of the floats.
+        """
+        pairs, vectors = jnp.zeros((0, 2), jnp.int32), jnp.zeros((0, 3), dtype)
+        return ContactData(
+            live=jnp.zeros(0, bool),
+            bodies=pairs,
+            shapes=pairs,
+            gap=jnp.zeros(0, dtype),
+            point=vectors,
+            normal=vectors,
+            force=vectors,
+            torque=vectors,
+            mode=jnp.zeros(0, jnp.int32),
+        )
 
     @property
     def open(self) -> Int[Array, ""]:
@@ -128,11 +149,11 @@ def contact_data(
     )
 
 
-def smooth_data(hard: ContactData | None, smooth: SmoothForces) -> ContactData:
-    """Return smooth contacts as data, after the hard ones of the same step if there are any.
+def smooth_data(hard: ContactData, smooth: SmoothForces) -> ContactData:
+    """Return smooth contacts as data, after the hard ones of the same step.
 
     Args:
-        hard: data of the hard contacts, or None.
+        hard: data of the hard contacts.
         smooth: the smooth contacts and their forces.
     """
     contacts = smooth.contacts
@@ -149,6 +170,4 @@ def smooth_data(hard: ContactData | None, smooth: SmoothForces) -> ContactData:
         torque=smooth.torque,
         mode=mode.astype(jnp.int32),
     )
-    if hard is None:
-        return smooth_contacts_
     return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), hard, smooth_contacts_)

@@ -68,7 +68,8 @@ class Action:
         return problem.cones.join(scalars, (1.0 - delay)[:, None] * blocks)
 
     def weight_by_lever_time(self, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Return each impulse times the fraction of the step that is left when its lever is taken.
+        """Return the impulse of each contact times 1 − ``delay``, the fraction of the step that is
+        left at the time for which its frame and lever are given; scalar rows keep their impulses.
 
         Args:
             problem: the step's problem.
@@ -191,7 +192,8 @@ def impact_delay(
         acceleration: Φ'' [m/s²] (:func:`gap_acceleration`); τ solves Φ − c τ + Φ'' τ²/2 = 0.
         h: length of the step [s].
     """
-    gap, closes = jnp.maximum(gap, 0.0), hits & (closing > 0)
+    # At a gap of 0 the derivative is that of an open one, where maximum takes half of it.
+    gap, closes = jnp.where(gap < 0, 0.0, gap), hits & (closing > 0)
     acceleration = jnp.maximum(acceleration, -closing / h)
     square = jnp.maximum(closing**2 - 2.0 * gap * acceleration, (GRAZE * closing) ** 2)
     denominator = closing + jnp.sqrt(jnp.where(closes, square, 1.0))

@@ -17,8 +17,8 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class MotionToImpact:
-    """Motion of bodies until their impact, to first order: bodies without joints, and those with a
-    mass of their own, rotate freely, and joints change the twists of the others."""
+    """Motion of bodies until their impact, to first order: bodies without joints, and those outside
+    the dense mass matrix, rotate freely; the joints of trees change the twists of the others."""
 
     time: Float[Array, " c"]
     """Time until each contact's impact [s]."""

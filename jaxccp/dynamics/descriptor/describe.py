@@ -29,8 +29,8 @@ class KRMBlocks:
     """Stiffness, damping and mass matrices between pairs of bodies: bushings, beams, added mass.
 
     Each is symmetric and positive semidefinite, over (linear, angular) of the first body, then of
-    the second, world axes. They only add to H: the forces of these elements at the present pose are
-    given to the step as applied forces.
+    the second, world axes. They only add to H: you must give the forces of these elements at the
+    present pose to the step, as its applied forces.
     """
 
     bodies: Int[Array, "k 2"]
@@ -95,7 +95,9 @@ def describe(
     """Return the blocks of a step's problem, in global axes and physical units.
 
     If the mass matrix is block diagonal the blocks are over the twists of bodies; else over the
-    velocities of trees and families, with the families' stiffness and damping in H.
+    velocities of trees and families, with the families' stiffness and damping in H. Over the
+    twists of bodies N and r have impacts that act late in the step (restitution), but velocities
+    then are not quite those of the step (:meth:`Descriptor.velocities`).
 
     Args:
         model: the model from which ``system`` was assembled.
@@ -108,9 +110,9 @@ def describe(
 
     Raises:
         ValueError: rows over the twists of bodies are eliminated; ``blocks`` have an array of
-            another shape, or are known not to be between two bodies of the model, or are given for
-            bodies that share a mass matrix; there are free bodies outside of it, or impacts that
-            act late in the step.
+            another shape, or are known not to be between two bodies of the model. If bodies share
+            a mass matrix: ``blocks`` are given, there are free bodies outside that matrix, or
+            impacts act late in the step.
     """
     if system.shared is None:
         assert system.free_bodies is not None

@@ -62,11 +62,17 @@ class Descriptor(Generic[JacobianT]):
 
         Without K/R/M blocks :attr:`jaxccp.dynamics.StepSystem.problem` is the same and costs less.
         """
-        delassus, velocity = self.mass.eliminated(self.jacobian, self.force)
+        delassus, velocity = self.mass.schur_complement(self.jacobian, self.force)
         return Problem(delassus, self.jacobian.velocity(velocity) + self.bias, self.cones)
 
     def velocities(self, lam: Float[Array, " n"]) -> Array:
-        """Return v = H⁻¹ (f + Jᵀ λ), the velocities after the impulses ``lam`` [m/s, rad/s]."""
+        """Return v = H⁻¹ (f + Jᵀ λ), the velocities after the impulses ``lam`` [m/s, rad/s].
+
+        They are those of the step, but for impacts that act late in it (restitution), over twists
+        of bodies: J has the rows at the start of the step, as N does, while in the step an impulse
+        turns a body as it is when it is hit. An angular velocity ω that changes by Δω is then off
+        by up to about h ω Δω.
+        """
         return self.mass.solve(self.force + self.jacobian.impulse(lam))
 
     def product(self, unknowns: Float[Array, " v+n"]) -> Float[Array, " v+n"]:

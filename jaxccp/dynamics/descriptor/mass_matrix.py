@@ -36,7 +36,7 @@ class MassMatrix(ABC, Generic[JacobianT]):
         """Return H⁻¹ p [m/s, rad/s]."""
 
     @abstractmethod
-    def eliminated(self, jacobian: JacobianT, momentum: Array) -> tuple[Delassus, Array]:
+    def schur_complement(self, jacobian: JacobianT, momentum: Array) -> tuple[Delassus, Array]:
         """Return N = J H⁻¹ Jᵀ + E and H⁻¹ p [m/s, rad/s], by one factorisation of H.
 
         Args:
@@ -98,7 +98,7 @@ class BodyMassMatrix(MassMatrix[BodyDelassus]):
         flat = momentum.reshape(-1)
         return jax.scipy.linalg.solve(self.matrix(), flat, assume_a="pos").reshape(-1, 6)
 
-    def eliminated(
+    def schur_complement(
         self, jacobian: BodyDelassus, momentum: Float[Array, "nb 6"]
     ) -> tuple[CoupledDelassus, Float[Array, "nb 6"]]:
         delassus = CoupledDelassus(jacobian, jnp.linalg.cholesky(self.matrix()))
@@ -138,7 +138,7 @@ class FactoredMassMatrix(MassMatrix[WhitenedDelassus]):
     def solve(self, momentum: Float[Array, " nv"]) -> Float[Array, " nv"]:
         return cho_solve((self.factor, True), momentum)
 
-    def eliminated(
+    def schur_complement(
         self, jacobian: WhitenedDelassus, momentum: Float[Array, " nv"]
     ) -> tuple["FactoredDelassus", Float[Array, " nv"]]:
         whitened = solve_triangular(self.factor, jacobian.whitened.T, lower=True).T
@@ -156,7 +156,8 @@ class FactoredMassMatrix(MassMatrix[WhitenedDelassus]):
 class FactoredDelassus(WhitenedDelassus):
     """Delassus operator N = J H⁻¹ Jᵀ + E, given by the factor of H.
 
-    Iterations keep rows and velocities separate, so that solvers of the saddle system Z see both.
+    Unlike its base class it is not turned into a dense N for iterations, since solvers of the
+    saddle system Z need J and H apart.
     """
 
     def for_iterations(self) -> Delassus:

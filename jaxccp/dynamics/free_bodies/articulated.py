@@ -131,10 +131,10 @@ def articulate(
 
     def step(inertia: Array, at: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
         start, body_rows, parent_rows, compliances, parents = at
-        root = _inverse_root(lax.dynamic_slice_in_dim(inertia, start, width))
+        root = _inverse_cholesky(lax.dynamic_slice_in_dim(inertia, start, width))
         half = jnp.einsum("wij,wkj->wik", root, body_rows)
         joint = jnp.einsum("wik,wil->wkl", half, half) + compliances[..., None] * unit
-        rigid = _inverse_root(joint)
+        rigid = _inverse_cholesky(joint)
         # The columns of ``unit_half`` are orthonormal if E is 0; G projects out their span.
         unit_half = jnp.einsum("wkl,wil->wik", rigid, half)
         parent_half = jnp.einsum("wkl,wlj->wkj", rigid, parent_rows)
@@ -164,8 +164,8 @@ def articulate(
     )
 
 
-def _inverse_root(a: Float[Array, "w n n"]) -> Float[Array, "w n n"]:
-    """Return R with Rᵀ R = a⁻¹."""
+def _inverse_cholesky(a: Float[Array, "w n n"]) -> Float[Array, "w n n"]:
+    """Return C⁻¹ of each matrix a = C Cᵀ, with C lower triangular."""
     eye = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
     return solve_triangular(jnp.linalg.cholesky(a), eye, lower=True)
 

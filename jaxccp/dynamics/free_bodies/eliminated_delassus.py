@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.operators import BodyDelassus, Delassus
@@ -54,18 +53,17 @@ class EliminatedDelassus(Delassus):
     def _diagonal_blocks(self, rows: Float[Array, "b w 6*k"], bodies: Int[Array, "b k"]) -> Array:
         """Return the diagonal blocks of W P Wᵀ, one for each block of rows, by a product with each
         row."""
-        equalities = lax.stop_gradient(self.equalities)
-        no_residual = jnp.zeros_like(equalities.compliance)
+        no_residual = jnp.zeros_like(self.equalities.compliance)
 
         def block(rows: Array, bodies: Array) -> Array:
             def velocity_of(row: Array) -> Array:
                 momentum = jnp.zeros((self.rest.bodies, 6), row.dtype)
                 momentum = momentum.at[bodies].add(row.reshape(-1, 6))
-                return equalities.solve(momentum, no_residual)[0][bodies].reshape(-1)
+                return self.equalities.solve(momentum, no_residual)[0][bodies].reshape(-1)
 
             return rows @ jax.vmap(velocity_of)(rows).T
 
-        return jax.vmap(block)(lax.stop_gradient(rows), bodies)
+        return jax.vmap(block)(rows, bodies)
 
     def dense(self) -> Float[Array, "n n"]:
         return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.rest.compliance.dtype))

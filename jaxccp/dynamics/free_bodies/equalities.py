@@ -39,8 +39,8 @@ class LoopFactors:
 class Equalities:
     """Rows W w + E λ + r = 0 on whitened velocities w = w_free + Wᵀ λ, and their factors.
 
-    A row so compliant that it hardly constrains a body, with small α = 1/E, is λ = −α W w − α r and
-    has no unknown. So α may be 0, with the right derivative there.
+    A row with so small an α = 1/E that it hardly constrains a body has no unknown: its λ = −α W w −
+    α r is substituted. So α may be 0, with the right derivative there.
 
     Rows of the forest are eliminated along it. The rows that close loops are usually few; they use
     the pseudo-inverse of the remaining W Wᵀ + E, because they may be redundant: a planar loop in

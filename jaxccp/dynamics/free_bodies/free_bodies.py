@@ -37,7 +37,7 @@ class FreeBodies:
     free_velocity: Float[Array, "nb 6"]
     """Twists of these bodies without impulses of the problem's rows; zero for all others."""
     map: FreeBodyMap
-    """J of their velocities, their twists one after another."""
+    """Map from the twists of these bodies, one after another, to the twists of all bodies."""
     joints: JointRows | None
     """Rows of joints and tendons on these bodies; None if there are none."""
     delassus: BodyDelassus | None = None
@@ -166,9 +166,11 @@ class FreeBodies:
         twist = self.free_velocity + self.root.apply(change)
         return self.map.pull(twist), eliminated
 
-    def close(self, rates: Float[Array, " k"]) -> tuple[Float[Array, " 6*l"], Float[Array, " m"]]:
-        """Return the velocities that change the rates of bilateral rows by −``rates``, and the
-        impulses of the eliminated rows for that.
+    def undo_rates(
+        self, rates: Float[Array, " k"]
+    ) -> tuple[Float[Array, " 6*l"], Float[Array, " m"]]:
+        """Return the velocities that change the rates along all bilateral rows by −``rates``, and
+        the impulses of the eliminated rows for that.
 
         Args:
             rates: rates along all bilateral rows, which are eliminated [m/s, rad/s].

@@ -54,8 +54,9 @@ class ImpactTimeEqualities:
         multipliers of these rows.
 
         Args:
-            row_impulse: whitened impulses as the rows at the impact see them.
-            impulse: whitened velocities that the impulses alone would add.
+            row_impulse: impulses on the bodies, whitened by L at the impact; they load the rows.
+            impulse: the same impulses, whitened by L at the start of the step: the whitened
+                velocities that they alone would add.
         """
         _, lam = self.response.solve(row_impulse, jnp.zeros_like(self.response.compliance))
         return impulse + self.impulse_map.spread(lam), lam

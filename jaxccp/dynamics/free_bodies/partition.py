@@ -31,9 +31,10 @@ def partition(topology: Topology) -> Partition:
     """Return the partition of a model's rows into eliminated and remaining ones; cached by
     topology.
 
-    The eliminated rows are the equality rows: along spanning trees of all joints, the other joints
-    closing loops. These spanning trees are not always those of the joint coordinates: a joint that
-    the model declares to close a loop is in a tree here if it is the only joint between its bodies.
+    All equality rows are eliminated. Those of the joints in spanning trees of the bodies are
+    factorised along the trees; those of other joints close loops. These trees are not always those
+    of the joint coordinates: a joint that the model declares to close a loop is in a tree here if
+    it is the only joint between its bodies.
     """
     if topology not in _partitions:
         _partitions[topology] = _partition(topology)

@@ -11,6 +11,10 @@ from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.rows.friction import friction_level
 from jaxccp.dynamics.second_order.applied_forces import applied_forces
 from jaxccp.dynamics.second_order.mobility import Configuration
+from jaxccp.dynamics.second_order.smooth_motion import (
+    check_forces_at_instants,
+    check_rotors_are_known,
+)
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.dynamics.trees.screws import screws
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace
@@ -25,7 +29,6 @@ from jaxccp.model.state import State
 from jaxccp.names import index
 
 
-@jitted
 def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
     """Return the mass matrix of a mechanism, with the inertia of its rotors (MuJoCo's ``qM``).
 
@@ -37,13 +40,21 @@ def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
             :func:`jaxccp.forward_kinematics`.
 
     Raises:
-        ValueError: an array has another shape.
+        ValueError: an array has another shape; or there is armature along a coordinate that a
+            flexible body moves, but there was none when the model was built. Within ``jit`` the
+            latter is not seen, and the inertia of such a rotor is left out.
     """
     state = checked_state(model, state)
-    return Configuration.of(model, state, tree_motion(model, state)).mass_matrix()
+    check_rotors_are_known(model, "mass_matrix")
+    return _mass_matrix(model, state)
 
 
 @jitted
+def _mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
+    """Return :func:`mass_matrix` of a state that was checked."""
+    return Configuration.of(model, state, tree_motion(model, state)).mass_matrix()
+
+
 def inverse_dynamics(
     model: Model,
     state: State,
@@ -58,7 +69,7 @@ def inverse_dynamics(
     as in :func:`jaxccp.accelerations`. Hard contacts, limits, dry friction and closed loops do not
     act: without loops the accelerations of that function need no additional force. Joints are taken
     to be where ``state.joint_positions`` has them. This is MuJoCo's ``qfrc_inverse`` without
-    constraints.
+    constraints, less ``qfrc_actuator``, ``qfrc_applied`` and ``xfrc_applied``.
 
     Args:
         model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
@@ -68,12 +79,29 @@ def inverse_dynamics(
         force: applied forces [N] and torques [N m] on the bodies, world axes.
 
     Raises:
-        ValueError: an array has another shape.
+        ValueError: an array has another shape; smooth contact has the tangential springs of one
+            step, and no step is taken; or there is armature along a coordinate that a flexible body
+            moves, but there was none when the model was built. Within ``jit`` the last is not seen,
+            and the inertia of such a rotor is left out.
     """
     state = checked_state(model, state)
+    check_rotors_are_known(model, "inverse_dynamics")
+    check_forces_at_instants(model, "inverse_dynamics")
     force, control = checked_inputs(model, force, control, state.position.dtype)
     expected = [Dimension.named("velocities", tangent_names(model))]
     acceleration = as_floats("acceleration", acceleration, expected, state.position.dtype)
+    return _inverse_dynamics(model, state, acceleration, control, force)
+
+
+@jitted
+def _inverse_dynamics(
+    model: Model,
+    state: State,
+    acceleration: Float[Array, " nv"],
+    control: Float[Array, " nm"] | None,
+    force: Float[Array, "nb 6"] | None,
+) -> Float[Array, " nv"]:
+    """Return :func:`inverse_dynamics` of arguments that were checked."""
     applied = applied_forces(model, state, control, force)
     return applied.at.momenta(acceleration) - applied.generalised_force
 
@@ -87,7 +115,8 @@ def sliding_friction(
     Args:
         model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
         state: pose and velocities.
-        direction: sign of the rate of each axis, then of each tendon; a mean of signs in between.
+        direction: number in [−1, 1] for each axis, then for each tendon: the sign of its rate, or
+            the mean of the sign over a time in which it reverses.
 
     Raises:
         ValueError: an array has another shape.
@@ -96,7 +125,7 @@ def sliding_friction(
     at = Configuration.of(model, state, tree_motion(model, state))
     step = at.step(0.0)
     sign = as_floats("direction", direction, [len(step.rate)], step.rate.dtype)
-    return -(friction_level(step) * sign) @ at.coordinates
+    return -(friction_level(step) * sign) @ at.coordinate_jacobian
 
 
 @partial(jax.jit, static_argnames=("name",))

@@ -37,8 +37,9 @@ class InverseKinematics:
     iterations: Int[Array, ""]
     """Number of steps tried."""
     converged: Bool[Array, ""]
-    """Whether the error is within the tolerance, and balls and tendons are within their limits. If
-    the targets are out of reach it is not; the state is then the nearest one found."""
+    """Whether the error is within the tolerance, and axes that may move, balls and tendons are
+    within their limits. If the targets are out of reach it is not; the state is then the nearest
+    one found."""
 
 
 def inverse_kinematics(
@@ -47,7 +48,7 @@ def inverse_kinematics(
     sites: Mapping[str, Float[Floats, " 3"] | Float[Floats, " 7"]],
     joints: Mapping[str, float | Float[Array, ""]] | None = None,
     *,
-    fixed: tuple[str, ...] = (),
+    fixed: str | tuple[str, ...] = (),
     damping: float = 1e-2,
     tolerance: float | None = None,
     max_iterations: int = 200,
@@ -57,8 +58,9 @@ def inverse_kinematics(
     Each step minimises the sum of squares of all errors, in metres and radians, plus the square of
     the step times the damping. The damping follows Levenberg and Marquardt (Sugihara, IEEE Trans.
     Robotics 27, 2011, on its use near singular poses). Axes stay within their limits: an axis that
-    a step would take across its limit is set to the limit and left out of that step. Limits of
-    balls and tendons are not kept, but a pose beyond them does not count as converged.
+    starts beyond a limit is set to it first, unless it is fixed, and one that a step would take
+    across its limit is set to the limit and left out of that step. Limits of balls and tendons are
+    not kept, but a pose beyond them does not count as converged.
 
     It works under ``jit`` and ``vmap``. Derivatives of every order with respect to targets and
     model are those of the solution; if several changes of the pose would do, they are those of the
@@ -71,7 +73,7 @@ def inverse_kinematics(
             name of a body means its centre of mass, with the body's axes.
         joints: wanted coordinates of axes by name [m, rad].
         fixed: names of velocities (:func:`jaxccp.tangent_names`) that are zero; the name of a free
-            body or of a joint means all of its velocities.
+            body or of a joint means all of its velocities. One name may stand alone.
         damping: damping of the first step, relative to the largest diagonal entry of its matrix J
             Jᵀ.
         tolerance: error at which the targets count as reached [m, rad]; None: 1e-9 in float64 and
@@ -109,6 +111,7 @@ def inverse_kinematics(
         index("the model", "site or body", (*model.sites.names, *topology.bodies), name)
     names = tangent_names(model)
     axes = {topology.linkage.axis(name): value for name, value in (joints or {}).items()}
+    fixed = (fixed,) if isinstance(fixed, str) else fixed
     free = ~np.isin(names, _velocities(model, names, fixed))
     small = 1e-9 if state.position.dtype == jnp.float64 else 1e-5
     task = PoseTargets(model, targets, axes, tuple(free.tolist()))
@@ -165,6 +168,7 @@ def _solve(
         return kept, jnp.where(better, lower, square), damping, count + 1
 
     fixed, start = lax.stop_gradient((task, state))
+    start = fixed.within_limits(start)
     square = jnp.sum(fixed.errors(start, fixed.coordinates(start)) ** 2)
     carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
     pose, square, _, count = lax.while_loop(going, iterate, carry)

@@ -1,6 +1,6 @@
 """Targets of a mechanism's pose: their errors, and least-squares steps towards them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import jax
@@ -9,9 +9,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inverse.inverse_dynamics import site_jacobian
-from jaxccp.dynamics.tangent import retract
+from jaxccp.dynamics.rows.row import relative_rotors
 from jaxccp.math import quaternion, safe
-from jaxccp.model.kinematics.configuration import add_joint_coordinates
+from jaxccp.model.kinematics.configuration import (
+    add_joint_coordinates,
+    generalised_velocities,
+    integrate_configuration,
+    with_loop_coordinates,
+)
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -27,8 +32,11 @@ class PoseTargets:
     """Targets of a mechanism's pose."""
 
     model: Model
+    """The mechanism."""
     sites: dict[str, Float[Array, " 3"] | Float[Array, " 7"]]
+    """Wanted position [m], or position and quaternion (w, x, y, z), of sites and bodies by name."""
     axes: dict[int, float | Float[Array, ""]]
+    """Wanted coordinate of axes by index [m, rad]."""
     free: tuple[bool, ...] = field(metadata={"static": True})
     """Mask of the velocities that may be other than zero [nv]."""
 
@@ -87,44 +95,70 @@ class PoseTargets:
             parts.append(rows.at[:, columns].set(rates))
         return jnp.concatenate(parts) * jnp.array(self.free)
 
-    def room(
+    def distance_to_limits(
         self, coordinate: Float[Array, " na"]
     ) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
         """Return how far each velocity's coordinate can move down (≤ 0) and up (≥ 0) to its limits
         [m, rad], given the coordinates of all axes."""
-        dofs, linkage = self.model.topology.dofs, self.model.topology.linkage
+        linkage = self.model.topology.linkage
         low = jnp.full(len(self.free), -jnp.inf, coordinate.dtype)
         high = -low
         if not len(linkage.axes):
             return low, high
-
-        def places(limited: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            axes = np.intersect1d(limited[limited < len(linkage.axes)], dofs.axes)
-            return axes, dofs.first_axis + np.searchsorted(dofs.axes, axes)
-
-        axes, columns = places(linkage.lower)
+        axes, columns = self._limited_axes(linkage.lower)
         back = self.model.axes.lower[axes] - coordinate[axes]
         low = low.at[columns].set(jnp.minimum(back, 0.0))
-        axes, columns = places(linkage.upper)
+        axes, columns = self._limited_axes(linkage.upper)
         forth = self.model.axes.upper[axes] - coordinate[axes]
         high = high.at[columns].set(jnp.maximum(forth, 0.0))
         return low, high
 
+    def _limited_axes(self, limited: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the axes of trees among limited coordinates, and the index of the velocity of
+        each. Axes that may not move are left out."""
+        dofs = self.model.topology.dofs
+        axes = np.intersect1d(limited, dofs.axes)
+        columns = dofs.first_axis + np.searchsorted(dofs.axes, axes)
+        free = np.array(self.free)[columns]
+        return axes[free], columns[free]
+
+    def within_limits(self, state: State) -> State:
+        """Return the state with each axis that is beyond a limit, and may move, at the limit."""
+        linkage, limits = self.model.topology.linkage, self.model.axes
+        displacement = jnp.zeros(len(self.free), state.position.dtype)
+        if not (len(linkage.lower) or len(linkage.upper)):
+            return state
+        coordinate = self.coordinates(state)
+        axes, columns = self._limited_axes(linkage.lower)
+        below = jnp.maximum(limits.lower[axes] - coordinate[axes], 0.0)
+        displacement = displacement.at[columns].add(below)
+        axes, columns = self._limited_axes(linkage.upper)
+        above = jnp.maximum(coordinate[axes] - limits.upper[axes], 0.0)
+        return self.displaced(state, displacement.at[columns].add(-above))
+
     def excess(self, state: State) -> Float[Array, ""]:
-        """Return how far a ball or a tendon is beyond its limits at most [m, rad], at least 0."""
+        """Return how far an axis that may move, a ball or a tendon is beyond its limits at most
+        [m, rad], at least 0."""
         linkage, axes = self.model.topology.linkage, self.model.axes
         first, count = linkage.balls, len(linkage.axes)
-        lower, upper = (limited[limited >= count] for limited in (linkage.lower, linkage.upper))
+        lower, upper = (
+            np.concatenate([self._limited_axes(limited)[0], limited[limited >= count]])
+            for limited in (linkage.lower, linkage.upper)
+        )
         if not (len(first) or len(lower) or len(upper)):
             return jnp.zeros((), state.position.dtype)
         motion = joint_motion(self.model, state)
-        angle = safe.norm(motion.coordinate[first[:, None] + np.arange(3)])
-        below = axes.lower[lower] - motion.tendon.length[lower - count]
-        above = motion.tendon.length[upper - count] - axes.upper[upper]
+        coordinate = jnp.concatenate([motion.coordinate, motion.tendon.length])
+        angle = safe.norm(coordinate[first[:, None] + np.arange(3)])
+        below = axes.lower[lower] - coordinate[lower]
+        above = coordinate[upper] - axes.upper[upper]
         return jnp.max(jnp.concatenate([angle - axes.upper[first], below, above]), initial=0.0)
 
     def step(self, state: State, damping: Float[Array, ""] | None = None) -> Float[Array, " nv"]:
-        """Return the step from a state to the least errors.
+        """Return the least-squares step towards the targets in tangent coordinates [m, rad].
+
+        A coordinate that the step would take across a limit goes to the limit; the step is then
+        computed again for the others.
 
         Args:
             state: a pose.
@@ -133,7 +167,7 @@ class PoseTargets:
         """
         coordinate = self.coordinates(state)
         error, jacobian = self.errors(state, coordinate), self.jacobian(state, coordinate)
-        low, high = self.room(coordinate)
+        low, high = self.distance_to_limits(coordinate)
         step = _least_squares(jacobian, error, damping)
         for _ in range(PASSES):
             across = (step < low) | (step > high)
@@ -149,10 +183,12 @@ class PoseTargets:
             state: a pose.
             displacement: displacement in tangent coordinates [m, rad].
         """
-        activations = self.model.activations
-        count = 0 if activations is None else len(activations.actuators)
-        rest = jnp.zeros(len(displacement) + count, displacement.dtype)
-        return retract(self.model, state, jnp.concatenate([displacement, rest]))
+        motion = joint_motion(self.model, state)
+        velocity = generalised_velocities(self.model, state, motion)
+        start = replace(state, joint_positions=motion.coordinate)
+        after = integrate_configuration(self.model, start, displacement, velocity)
+        after = with_loop_coordinates(self.model, after)
+        return replace(after, rotors=relative_rotors(self.model, state, motion))
 
 
 def _least_squares(

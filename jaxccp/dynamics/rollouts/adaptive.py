@@ -94,10 +94,12 @@ def rollout_adaptive(
     """Return the state after ``duration``, by steps whose estimated error is within a tolerance.
 
     Steps have the length ``stepper.h``, or that halved so often that the error is at most
-    ``tolerance``. The error of a step is the difference of its pose from that of two steps of half
-    its length, whose state is kept. A step is rejected and halved where that is too much, and
-    doubled where it is less than a 64th of the tolerance. The last two steps share what is left.
-    Shapes are static: forward mode, ``vmap`` and ``jit`` work, reverse mode does not.
+    ``tolerance``. The error of a step is the largest entry of the difference, in tangent
+    coordinates, between its pose and that of two steps of half its length, whose state is kept. A
+    step with a larger error is rejected and repeated with half the length; the length is doubled
+    after an error of less than a 64th of the tolerance. The last two steps each take half of the
+    time that is left. Shapes are static: forward mode, ``vmap`` and ``jit`` work, reverse mode does
+    not.
 
     Args:
         model: the model, with enough capacity for contacts (:func:`jaxccp.fit_capacity`).

@@ -124,8 +124,9 @@ def trim_capacity(model: Model, needed: _Room) -> Model:
 
 
 def _undecided(model: Model) -> Bool[np.ndarray, " k"]:
-    """Return the mask of the capacities that the model does not set, as :data:`_Room` orders
-    them."""
+    """Return the mask of the capacities that runs must find, as :data:`_Room` orders them: those
+    that the model leaves unset, but not one for contacts with at most :data:`MIN_CAPACITY` slots.
+    """
     topology = model.topology
     kinds = (topology,) if topology.smooth is None else (topology, topology.smooth)
     contacts, *smooth = (kind.max_contacts is None and slots(kind) > MIN_CAPACITY for kind in kinds)

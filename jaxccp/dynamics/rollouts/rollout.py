@@ -185,14 +185,15 @@ def _scan(
     def scanned(
         body: Callable, carry: Carry, inputs: Inputs, length: int, size: int | None
     ) -> tuple:
-        """Return ``lax.scan`` in parts, of which reverse mode keeps the first state at most.
+        """Return ``lax.scan`` in parts. Reverse mode stores the carry at the start of each part,
+        the impulses of every step too if ``plan.impulses``, and recomputes the rest.
 
         Args:
             body: the function of a carry and inputs.
             carry: the first carry.
             inputs: inputs of all iterations.
             length: number of iterations.
-            size: iterations of a part; None: all are one.
+            size: number of iterations of a part; None: one plain ``lax.scan``.
         """
         if size is None:
             return lax.scan(body, carry, inputs, length=length)

@@ -180,13 +180,15 @@ def rates(linkage: Linkage, motion: JointMotion, twist: Float[Array, "nb 6"]) ->
     return jnp.einsum("kbi,kbi->k", jacobian, twist[bodies])
 
 
-def carried_rotors(model: Model, state: State, motion: JointMotion) -> Rotors:
-    """Return the rotors of a state that is about to change: their rates will change by as much as
-    those of their axes and tendons.
+def relative_rotors(model: Model, state: State, motion: JointMotion) -> Rotors:
+    """Return the rotors with rates relative to their axes and tendons [m/s, rad/s], stored for
+    twists of zero.
+
+    In a state with other velocities, :attr:`Step.rotor_rate` then adds the rates of its axes.
 
     Args:
         model: the model.
-        state: the state before the change.
+        state: the state before its pose or velocities change.
         motion: motion of its joints.
     """
     rotors = state.rotors
@@ -209,8 +211,9 @@ class Step:
     """Length of the step [s]."""
     control: Float[Array, " nm"]
     """Control of each actuator."""
-    reduced: Float[Array, "k nv"] | None = None
-    """Rates of all axes, then of all tendons, per velocity, in reduced coordinates."""
+    coordinate_jacobian: Float[Array, "k nv"] | None = None
+    """Rates of all axes, then of all tendons, per velocity, in reduced coordinates; None in maximal
+    ones."""
 
     @property
     def end(self) -> Float[Array, ""]:
@@ -242,8 +245,9 @@ class Step:
     def jacobian(self, index: np.ndarray) -> tuple[Array, Array]:
         """Return the Jacobian and the bodies of rows along the axes and tendons at these
         indices."""
-        if self.reduced is not None:
-            return self.reduced[index][..., None, :], jnp.zeros((*index.shape, 1), jnp.int32)
+        if self.coordinate_jacobian is not None:
+            rows = self.coordinate_jacobian[index][..., None, :]
+            return rows, jnp.zeros((*index.shape, 1), jnp.int32)
         jacobian, bodies = body_rows(self.model.topology.linkage, self.motion)
         return jacobian[index], jnp.asarray(bodies[index], jnp.int32)
 

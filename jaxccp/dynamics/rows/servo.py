@@ -19,9 +19,11 @@ def servo(step: Step) -> Rows:
 
     They are rows like those of springs (:func:`jaxccp.dynamics.rows.spring.spring`) in the box h
     f_lo ≤ λ ≤ h f_hi: α = h d + h² k, E = 1/α, b = −h (F − k x)/α. Inside the box λ is the impulse
-    of the implicit servo; at a bound the axis lags behind the target of the servo. With α = 0 the
-    force does not depend on the new rate: then it is an applied force (:func:`applied_wrenches`).
-    The row keeps the rest of the box, and is there for the derivative in α.
+    of the implicit servo; at a bound the force is f_lo or f_hi.
+
+    With α = 0 the force does not depend on the new rate: F is then an applied force
+    (:func:`applied_wrenches`). The row has almost no effect; it is kept, in the box h (f − F), for
+    derivatives with respect to k and d.
     """
     linkage, h = step.model.topology.linkage, step.h
     actuators = jax.tree.map(lambda leaf: leaf[linkage.servos], step.model.actuators)
@@ -50,13 +52,14 @@ def _impulse_limits(force_limits: Float[Array, "2 n"], h: Array | float) -> Floa
 
 
 def rate_independent(actuators: Actuators) -> Bool[Array, " nm"]:
-    """Return the mask of actuators whose force does not depend on the motion, although the model
-    has rows for them."""
+    """Return the mask of the actuators without stiffness and damping, whose force does not depend
+    on the motion."""
     return (actuators.stiffness == 0) & (actuators.damping == 0)
 
 
 def _static_force(step: Step) -> Float[Array, " nm"]:
-    """Return the force of each actuator at rate 0, not limited [N, N m]."""
+    """Return gain · command + offset − k · gear · q of each actuator: its force at rate 0, before
+    its gear and its limits [N, N m]."""
     actuators, axes = step.model.actuators, step.model.topology.linkage.actuated
     return _command(step) - actuators.stiffness * (actuators.gear * step.coordinate[axes])
 

@@ -110,7 +110,7 @@ def applied_forces(
         wrench = wrench + coordinate_wrenches(configuration.step(1.0, control))
     generalised_force = (
         configuration.space.pull(wrench)
-        - (model.axes.armature * coordinate_bias) @ configuration.coordinates
+        - (model.axes.armature * coordinate_bias) @ configuration.coordinate_jacobian
     )
     pairs = zip(model.families, state.families, strict=True)
     family_forces = [

@@ -106,7 +106,7 @@ class ContactStage:
         control = jnp.zeros_like(model.actuators.gear)
         # Projection undoes penetration, not the velocities.
         unrecovered = model.with_recovery_speed(0.0)
-        step = Step(unrecovered, state, start.at.motion, h, control, middle.coordinates)
+        step = Step(unrecovered, state, start.at.motion, h, control, middle.coordinate_jacobian)
         order = row_order(topology.linkage)
         rows = coordinate_rows(step).select(order.impulsive - order.n_bilateral)
         contacts, distant = detect_with_distant(with_rates, state, gradient)
@@ -175,9 +175,9 @@ class ContactStage:
         bias, compliance = contact_bias(model.with_recovery_speed(0.0), contacts, h)
         closing_bias = _closing_bias(bias, start_velocity[:, 0])
         # An impact does not rebound if the forces in the rest of the step outweigh the rebound.
-        bias = jnp.where(
-            timed, jnp.minimum(rebound_bias, 0.0), jnp.where(compliance > 0, bias, closing_bias)
-        )
+        # If they just do not (e = 0 without forces), the derivative is that of a rebound.
+        rebound_bias = jnp.where(rebound_bias > 0, 0.0, rebound_bias)
+        bias = jnp.where(timed, rebound_bias, jnp.where(compliance > 0, bias, closing_bias))
         terms = ContactTerms(
             live=contacts.live,
             action=action,
@@ -229,7 +229,7 @@ class ContactStage:
         timed = find_bounces(contacts, is_impact, u_before, h)
         timed = timed | (is_impact & (contacts.compliance == 0))
         timed = timed if self.distant is None else timed & ~self.distant
-        gap = jnp.maximum(contacts.gap, 0.0)
+        gap = jnp.where(contacts.gap < 0, 0.0, contacts.gap)
         delay = safe.divide(gap, jnp.where(timed, -h * mean, 0.0))
         delay = jnp.where(timed, delay, MIDDLE)
         mean_twist = 0.5 * (before + free)

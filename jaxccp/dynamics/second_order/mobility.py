@@ -1,10 +1,12 @@
 """Mobility: the map from forces to accelerations, loops being constraints."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.body_mass import BodyMass
@@ -14,7 +16,7 @@ from jaxccp.dynamics.trees.free_motion import effective_mass
 from jaxccp.dynamics.trees.loop_constraints import loop_saddle
 from jaxccp.dynamics.trees.mass import lower_mass_matrix
 from jaxccp.dynamics.trees.screws import Screws, screws
-from jaxccp.dynamics.trees.velocity_rows import coordinate_rates, row_parts
+from jaxccp.dynamics.trees.velocity_rows import coordinate_jacobian, row_parts
 from jaxccp.dynamics.trees.velocity_space import VelocitySpace, concatenated
 from jaxccp.math import small
 from jaxccp.math.saddle import Saddle
@@ -101,8 +103,8 @@ class Configuration:
     """Screws of the degrees of freedom."""
     space: VelocitySpace
     """Generalised velocities, with J; with L only in a :class:`SmoothMotion`'s ``at``."""
-    coordinates: Float[Array, "k nv"]
-    """Rates of all axes, then of all tendons, per velocity."""
+    coordinate_jacobian: Float[Array, "k nv"]
+    """Rates of all axes, then of all tendons, per unit of each velocity."""
     mass: BodyMass
     """Mass operator of the bodies."""
 
@@ -118,7 +120,7 @@ class Configuration:
         trees = screws(model, state)
         tree_map = FrameMap(trees.body_jacobian(state.position))
         space = VelocitySpace.of(model, state, tree_map, free_bodies=True)
-        coordinates = coordinate_rates(model, motion, space)
+        jacobian = coordinate_jacobian(model, motion, space)
         mass = BodyMass.of(model, state)
         return Configuration(
             model=model,
@@ -126,7 +128,7 @@ class Configuration:
             motion=motion,
             screws=trees,
             space=space,
-            coordinates=coordinates,
+            coordinate_jacobian=jacobian,
             mass=mass,
         )
 
@@ -138,7 +140,7 @@ class Configuration:
         """
         model, state, mass = self.model, self.state, self.mass
         if h is None:
-            matrix = self.inertia()
+            matrix = self.tree_mass_matrix()
         else:
             compliant = self._compliant(h)
             matrix = effective_mass(
@@ -153,7 +155,7 @@ class Configuration:
             return Mobility(space, None)
         return Mobility(space, loop_saddle(model, state, self.loop_rows(), space))
 
-    def inertia(self) -> Float[Array, "n n"]:
+    def tree_mass_matrix(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees, including rotors along their coordinates."""
         rates, armature = self._rotors(_rotors_on_trees(self.model))
         rates = rates[:, : self.screws.dofs.count]
@@ -182,9 +184,28 @@ class Configuration:
         rates, armature = self._rotors(_all_rotors(self.model))
         return concatenated(momenta) + (armature * (rates @ velocity)) @ rates
 
+    def velocities_of_momenta(
+        self, twist: Float[Array, "nb 6"], rotor_rate: Float[Array, " k"]
+    ) -> Float[Array, " nv"]:
+        """Return the velocities v with the momenta of bodies and rotors, M v = Jᵀ P + Rᵀ a ρ; loops
+        and tendons of given length exert no impulses.
+
+        Args:
+            twist: twists of the bodies, whose momenta are P.
+            rotor_rate: rates ρ of the rotors along all axes, then all tendons [m/s, rad/s].
+        """
+        index, root = _all_rotors(self.model), self.mobility().space
+        rates, armature = self._rotors(index)
+        momenta = self.space.pull(self.mass.apply(twist)) + (armature * rotor_rate[index]) @ rates
+
+        def solve(_: Callable, momenta: Array) -> Array:
+            return root.unwhiten(root.whiten(momenta))
+
+        return lax.custom_linear_solve(self.momenta, momenta, solve, symmetric=True)
+
     def _rotors(self, index: np.ndarray) -> tuple[Float[Array, "k nv"], Float[Array, " k"]]:
         """Return the rates of coordinates per velocity, and the armatures along them."""
-        return self.coordinates[index], self.model.axes.armature[index]
+        return self.coordinate_jacobian[index], self.model.axes.armature[index]
 
     def _tree_mass(self) -> Float[Array, "n n"]:
         """Return the mass matrix of the trees without rotors."""
@@ -211,7 +232,7 @@ class Configuration:
             motion=self.motion,
             h=h,
             control=control,
-            reduced=self.coordinates,
+            coordinate_jacobian=self.coordinate_jacobian,
         )
 
     def _compliant(self, h: Array | float) -> Rows:

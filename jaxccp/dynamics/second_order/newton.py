@@ -36,9 +36,20 @@ class NewtonReport:
     derivative: Int[Array, ""]
     """A :class:`jaxccp.ccp.solution.DerivativeStatus`."""
 
-    def after(self, iterations: Int[Array, " k"]) -> "NewtonReport":
-        """Return this report with the total number of iterations of several solves."""
-        return replace(self, iterations=jnp.sum(iterations, dtype=jnp.int32))
+    @staticmethod
+    def of_all(reports: "NewtonReport") -> "NewtonReport":
+        """Return the report of several solves, one after the other: the residual of the last, the
+        worst status, and the total number of iterations.
+
+        Args:
+            reports: their reports, with an axis k in front.
+        """
+        return NewtonReport(
+            iterations=jnp.sum(reports.iterations, dtype=jnp.int32),
+            residual=reports.residual[-1],
+            status=jnp.max(reports.status),
+            derivative=jnp.max(reports.derivative),
+        )
 
 
 @jax.tree_util.register_dataclass

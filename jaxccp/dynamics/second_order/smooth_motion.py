@@ -73,7 +73,8 @@ def solve_motion(forces: AppliedForces) -> SmoothMotion:
         **fields,
         acceleration=acceleration,
         body_acceleration=forces.at.space.twists(acceleration) + forces.twist_bias,
-        coordinate_acceleration=forces.at.coordinates @ acceleration + forces.coordinate_bias,
+        coordinate_acceleration=forces.at.coordinate_jacobian @ acceleration
+        + forces.coordinate_bias,
         loop_forces=loop_forces,
     )
 
@@ -108,6 +109,46 @@ def has_unknown_rotors(model: Model) -> Bool[Array, ""] | None:
     return jnp.any(model.axes.armature[unknown] > 0) if len(unknown) else None
 
 
+def check_rotors_are_known(model: Model, caller: str) -> None:
+    """Check that the model was built with the rotors along coordinates that frames of families
+    move.
+
+    Args:
+        model: the model.
+        caller: name of the stepper or function, for the message.
+
+    Raises:
+        ValueError: there is armature along such a coordinate, but there was none when the model was
+            built. This is not known within ``jit``.
+    """
+    refused = has_unknown_rotors(model)
+    if refused is not None and not trees.is_traced(refused) and refused:
+        raise ValueError(
+            f"{caller}: there is armature along a coordinate that a flexible body moves, but the "
+            "model was built without it: build it with armature, or pass it through "
+            'jaxccp.with_structure(model, {"axes.armature": None})'
+        )
+
+
+def check_forces_at_instants(model: Model, caller: str) -> None:
+    """Check that the smooth contacts of a model have forces at an instant, without a step.
+
+    Args:
+        model: the model.
+        caller: name of the stepper or function, for the message.
+
+    Raises:
+        ValueError: they have springs of one step.
+    """
+    smooth = model.topology.smooth
+    if smooth is not None and smooth.tangential == "one-step":
+        raise ValueError(
+            f"{caller} takes forces at instants within a step, but smooth contacts of the model "
+            'have tangential="one-step", springs that stretch over a whole step: build it with '
+            'SmoothLaws(tangential="multi-step")'
+        )
+
+
 def second_order_model(model: Model, caller: str) -> Model:
     """Return the model as steps of second order use it: bodies without joints have a mass matrix
     of their own.
@@ -129,20 +170,8 @@ def second_order_model(model: Model, caller: str) -> Model:
             f"{caller} takes joints as degrees of freedom, but the model has a block-diagonal mass "
             "matrix and its joints are rows: give it the model as it was built"
         )
-    refused = has_unknown_rotors(model)
-    if refused is not None and not trees.is_traced(refused) and refused:
-        raise ValueError(
-            f"{caller}: there is armature along a coordinate that a flexible body moves, but the "
-            "model was built without it: build it with armature, or pass it through "
-            'jaxccp.with_structure(model, {"axes.armature": None})'
-        )
-    smooth = model.topology.smooth
-    if smooth is not None and smooth.tangential == "one-step":
-        raise ValueError(
-            f"{caller} takes forces at instants within a step, but smooth contacts of the model "
-            'have tangential="one-step", springs that stretch over a whole step: build it with '
-            'SmoothLaws(tangential="multi-step")'
-        )
+    check_rotors_are_known(model, caller)
+    check_forces_at_instants(model, caller)
     if any(family.reach is not None for family in model.families):
         return model.with_dense(MAX_DENSE)
     return model.with_dense(0)

@@ -11,7 +11,7 @@ from jaxccp.ccp.solve import empty_statistics
 from jaxccp.collision.contact_cache import WarmStart
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.contact.contact_data import smooth_data
+from jaxccp.dynamics.contact.contact_data import ContactData, smooth_data
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reaction import tendon_forces
 from jaxccp.dynamics.rows import scalar_rows
@@ -77,7 +77,8 @@ def report_smooth_step(
     impulses = None if contact_result is None else contact_result.sweep.impulses
     scalars = row_forces(end, impulses, control, h)
     wrench = accelerations = jnp.zeros((len(after.position), 6), dtype)
-    statistics, contacts_reported = empty_statistics(dtype, settings.stop), None
+    statistics = empty_statistics(dtype, settings.stop)
+    contacts_reported = ContactData.none(dtype) if settings.contact_data else None
     if contact_result is not None:
         stage, sweep = contact_result.stage, contact_result.sweep
         world = sweep.impulses.contacts
@@ -88,7 +89,7 @@ def report_smooth_step(
             contacts_reported = sweep.problem.contact_data(
                 contacts, sweep.solution, world, settings.law, settings.stop
             )
-    if end.smooth is not None and settings.contact_data:
+    if end.smooth is not None and contacts_reported is not None:
         contacts_reported = smooth_data(contacts_reported, end.smooth)
     joint_wrenches = end_reactions(end, scalars, accelerations, wrench, control)
     tendon_forces_ = end_tendon_forces(model, end, scalars, h)
@@ -129,17 +130,18 @@ def row_forces(
 
     Args:
         end: smooth motion there.
-        impulses: impulses of limits and dry friction, which count as their mean over the step; or
-            None.
+        impulses: impulses of contacts, limits and dry friction, which count as their mean over the
+            step, as do the accelerations of rotors by them; or None.
         control: control of each actuator.
         h: length of the step [s].
     """
     model, step = end.at.model, end.at.step(0.0, control)
     linkage, axes = model.topology.linkage, model.axes
     law = linear_law(step)
-    resisting = (
-        axes.stiffness * (step.coordinate - axes.rest) + axes.armature * end.coordinate_acceleration
-    )
+    acceleration = end.coordinate_acceleration
+    if impulses is not None:
+        acceleration = acceleration + end.at.coordinate_jacobian @ impulses.velocity / h
+    resisting = axes.stiffness * (step.coordinate - axes.rest) + axes.armature * acceleration
     damping, surplus = linear_damping(step)
     resisting = resisting + (damping + law.damping) * step.rate
     if surplus is not None:

@@ -66,7 +66,7 @@ def with_fitting_velocities(model: Model, state: State) -> State:
 
     These are the velocities after the impulses of joints that act at once: M v = Jᵀ P + Aᵀ λ with
     the momenta P of bodies and rotors, as steps by momentum take them. Velocities that fit the
-    joints stay as they are, to rounding.
+    joints stay as they are, to rounding. Rotors then turn at the rates of their axes and tendons.
 
     Args:
         model: nv degrees of freedom in reduced coordinates.
@@ -80,8 +80,8 @@ def with_fitting_velocities(model: Model, state: State) -> State:
     rates = generalised_velocities(model, state, motion)
     # Momenta beyond those at these rates, so that fitting velocities do not pass through M⁻¹.
     twist = at.space.twists(rates)
-    rotors = model.axes.armature * (at.step(1.0).rotor_rate - at.coordinates @ rates)
-    surplus = at.space.pull(at.mass.apply(state.twist - twist)) + rotors @ at.coordinates
+    rotors = model.axes.armature * (at.step(1.0).rotor_rate - at.coordinate_jacobian @ rates)
+    surplus = at.space.pull(at.mass.apply(state.twist - twist)) + rotors @ at.coordinate_jacobian
     change, _ = at.mobility().accelerations(surplus, _loop_rate_errors(at, twist))
     velocity = rates + change
     moving, twist = jnp.asarray(topology.movable)[:, None], at.space.twists(velocity)

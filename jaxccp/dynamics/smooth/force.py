@@ -20,7 +20,7 @@ from jaxccp.dynamics.contact.contact_jacobian import contact_jacobian, contact_v
 from jaxccp.dynamics.contact.impact import action_at_start
 from jaxccp.dynamics.reaction import contact_wrenches
 from jaxccp.dynamics.smooth.law_inputs import law_inputs, shape_values
-from jaxccp.dynamics.smooth.memory import recall, remember
+from jaxccp.dynamics.smooth.memory import stored_values, updated_memory
 from jaxccp.dynamics.smooth.resistance import Resistance, resistance, slopes
 from jaxccp.dynamics.smooth.tangential_forces import (
     regularised_slip,
@@ -114,7 +114,7 @@ def smooth_forces(
     relative = contact_velocity(contact_jacobian(action, rolls=True), twist)
     closing, slip = -relative[:, 0], relative[:, 1:3]
 
-    remembered = recall(memory, contacts)
+    remembered = stored_values(memory, contacts)
     floor = model.contact.min_bounce_speed
     approach = jnp.where(remembered[:, 4] > 0, remembered[:, 4], jnp.maximum(closing, floor))
     inputs = law_inputs(model, table, contacts, approach)
@@ -159,7 +159,7 @@ def smooth_forces(
         ],
         axis=1,
     )
-    new_memory = remember(memory, contacts, values)
+    new_memory = updated_memory(memory, contacts, values)
     resisting = None
     if implicit:
         local_force = jnp.concatenate([local, spin], axis=1) if smooth.rolls else local
@@ -187,7 +187,8 @@ def forces_at_end(
     twist: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> SmoothForces:
-    """Return the mean forces of a step that is implicit in them.
+    """Return the forces of a step that is implicit in them, from the twists at its end: the
+    impulses of the step, divided by its length.
 
     Args:
         model: the model.

@@ -21,7 +21,7 @@ def empty_memory(model: Model) -> ContactMemory | None:
     return ContactMemory.empty(smooth_capacity(model), WIDTH, model.bodies.mass.dtype)
 
 
-def recall(memory: ContactMemory | None, contacts: Contacts) -> Float[Array, "c 5"]:
+def stored_values(memory: ContactMemory | None, contacts: Contacts) -> Float[Array, "c 5"]:
     """Return the values stored for each contact; zeros for a new contact.
 
     Args:
@@ -33,7 +33,7 @@ def recall(memory: ContactMemory | None, contacts: Contacts) -> Float[Array, "c 
     return memory.at(contacts).values
 
 
-def remember(
+def updated_memory(
     memory: ContactMemory | None, contacts: Contacts, values: Float[Array, "c 5"]
 ) -> ContactMemory | None:
     """Return the memory for the next step, with the same capacity.
@@ -41,7 +41,7 @@ def remember(
     Args:
         memory: the memory before, or None.
         contacts: the contacts.
-        values: new values of the contacts.
+        values: values to store for the contacts.
     """
     if memory is None:
         return None

@@ -60,7 +60,7 @@ def rolling_torques(
     touch: SmoothContacts,
     springs: Coefficients,
     relative: Float[Array, "c 3"],
-    reach: Float[Array, "c 2"],
+    rolling: Float[Array, "c 2"],
     pressing: Float[Array, " c"],
 ) -> Float[Array, "c 3"]:
     """Return the torques against spinning and rolling [N m].
@@ -72,12 +72,12 @@ def rolling_torques(
         touch: masses and radii of the contacts.
         springs: coefficients of the contacts.
         relative: relative angular velocity about the normal and the tangents [rad/s].
-        reach: coefficients of spinning and rolling friction [m].
+        rolling: coefficients of spinning and rolling friction [m].
         pressing: normal force [N].
     """
     dashpot = 2 * jnp.sqrt(touch.mass * springs.normal_stiffness) * touch.radius**2
     trial = -dashpot[:, None] * relative
-    bound = reach * jnp.maximum(pressing, 0.0)[:, None]
+    bound = rolling * jnp.maximum(pressing, 0.0)[:, None]
     spin, _ = _limited(trial[:, :1], bound[:, 0])
     roll, _ = _limited(trial[:, 1:], bound[:, 1])
     return jnp.concatenate([spin, roll], axis=1)

@@ -118,9 +118,10 @@ def whitened_saddle(rows: Float[Array, "m nv"], whitened: Float[Array, "m nv"]) 
 
 
 def row_lengths(length: Float[Array, " m"]) -> Float[Array, " m"]:
-    """Return the lengths by which rows are scaled, at least :data:`VANISHING` times the longest.
+    """Return the length by which each row is divided: its norm, at least :data:`VANISHING` times
+    the largest norm.
 
-    Otherwise a row that hardly changes with this pose would count for more than in other poses.
+    A row whose gradient nearly vanishes at this pose is thus not scaled up to the size of others.
 
     Args:
         length: norm of each row.

@@ -50,7 +50,9 @@ class _Constraints:
     """Constraint forces along the rows, and the matrices of the last step."""
 
     force: Float[Array, " m"]
+    """Multipliers λ of the rows [N, N m]."""
     factors: newton_step.NewtonFactors
+    """Factors of H and A at the start of the last step."""
 
     @staticmethod
     def of(model: Model, state: State) -> "_Constraints | None":
@@ -60,9 +62,8 @@ class _Constraints:
         h = jnp.asarray(FIRST_STEP, state.position.dtype)
         force = jnp.zeros(len(row_order(model.topology.linkage).loop_rows), h.dtype)
         shape, _ = jax.eval_shape(newton_step.factorise, model, state, force, h)
-        return _Constraints(
-            force, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
-        )
+        factors = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
+        return _Constraints(force, factors)
 
 
 @jax.tree_util.register_dataclass
@@ -70,20 +71,25 @@ class _Constraints:
 class _Search:
     state: State
     potential: Float[Array, ""]
+    """Potential energy of ``state`` [J]; of the start if there are constraints."""
     force: Float[Array, ""]
-    """Norm of all generalised forces in mixed units; it distinguishes rest from rounding."""
+    """Norm of all generalised forces there in mixed units; it tells rest from rounding."""
     constraints: _Constraints | None
     h: Float[Array, ""]
+    """Time of the next step [s]."""
     step: Float[Array, ""]
+    """Largest change of any coordinate in the last accepted step [m, rad]."""
     iterations: Int[Array, ""]
     status: Int[Array, ""]
 
 
 class _Trial(NamedTuple):
     change: Float[Array, " nv"]
+    """Change of the pose, before corrections of constraint errors [m, rad]."""
     result: _Search
     """The search after the change."""
     lowers_merit: Bool[Array, ""]
+    """Whether it lowers the energy (with constraints, a merit function), or halves the forces."""
     work: Float[Array, ""]
     """Work of the forces along the change [J]; the energy should fall by half of it."""
     potential: Float[Array, ""]
@@ -145,7 +151,7 @@ def _search(
     search = _Search(
         start,
         energy,
-        _norm(fixed, start),
+        _force_norm(fixed, start),
         _Constraints.of(fixed, start),
         jnp.asarray(FIRST_STEP, dtype),
         jnp.asarray(jnp.inf, dtype),
@@ -194,11 +200,8 @@ def _slope(root: _Rest, model: Model, change: Model) -> _Rest:
 
 
 def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
-    trial = (
-        _try_step(model, search)
-        if search.constraints is None
-        else _try_constrained_step(model, search)
-    )
+    try_step = _try_step if search.constraints is None else _try_constrained_step
+    trial = try_step(model, search)
     result, better = trial.result, trial.lowers_merit
     size = jnp.max(jnp.abs(trial.change), initial=0.0)
     # The possible gain is below the energies' rounding errors, and the forces do not fall.
@@ -211,16 +214,11 @@ def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
         better | small, jnp.minimum(search.h * STEP_GROWTH, MAX_STEP), search.h * STEP_SHRINK
     )
     kept = trees.where(better, result, search)
-    if (
-        search.constraints is not None
-        and result.constraints is not None
-        and kept.constraints is not None
-    ):
+    before, after = search.constraints, result.constraints
+    if before is not None and after is not None and kept.constraints is not None:
         # The factors are those at the start of the step, which are also right after a small
         # rejected step.
-        factors = trees.where(
-            better | small, result.constraints.factors, search.constraints.factors
-        )
+        factors = trees.where(better | small, after.factors, before.factors)
         kept = replace(kept, constraints=replace(kept.constraints, factors=factors))
     step = jnp.where(better | done, size, search.step)
     count = search.iterations + 1
@@ -232,7 +230,7 @@ def _try_step(model: Model, search: _Search) -> _Trial:
     after = integrate_configuration(model, search.state, change)
     potential = potential_energy(model, after)
     # Close to rest the energy changes by less than its rounding error, but the forces still fall.
-    force = _norm(model, after)
+    force = _force_norm(model, after)
     better = (potential < search.potential) | (force < 0.5 * search.force)
     result = replace(search, state=after, potential=potential, force=force)
     force_before = jnp.concatenate(forces.generalised_forces(model, search.state))
@@ -252,7 +250,8 @@ def _try_constrained_step(model: Model, search: _Search) -> _Trial:
     return _Trial(change, result, better, start.force @ change, start.potential)
 
 
-def _norm(model: Model, state: State) -> Float[Array, ""]:
+def _force_norm(model: Model, state: State) -> Float[Array, ""]:
+    """Return the norm of all generalised forces, N and N m alike."""
     return jnp.sqrt(sum(jnp.sum(part**2) for part in forces.generalised_forces(model, state)))
 
 

@@ -172,7 +172,7 @@ def tree_mass(model: Model, state: State) -> Float[Array, "n n"]:
         model: the model.
         state: the state.
     """
-    return Configuration.of(model, state, tree_motion(model, state)).inertia()
+    return Configuration.of(model, state, tree_motion(model, state)).tree_mass_matrix()
 
 
 def _zero_displacement(model: Model, state: State) -> Float[Array, " n"]:

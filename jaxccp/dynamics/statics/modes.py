@@ -36,8 +36,12 @@ class Modes:
 
     @property
     def frequency(self) -> Float[Array, " n"]:
-        """Frequency of each mode [Hz]; NaN for an unstable one."""
-        return jnp.sqrt(self.square) / (2 * jnp.pi)
+        """Frequency of each mode [Hz]; NaN for an unstable one. The derivative of those that are 0
+        or NaN is 0."""
+        stable = self.square > 0
+        root = jnp.sqrt(jnp.where(stable, self.square, 1.0))
+        other = jnp.where(self.square == 0, 0.0, jnp.nan)
+        return jnp.where(stable, root, other) / (2 * jnp.pi)
 
 
 def modes(model: Model, state: State, count: int | None = None) -> Modes:

@@ -36,8 +36,8 @@ short."""
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class NewtonFactors:
-    """Factors of H and A at one pose, in scaled coordinates y = unit z, in which entries are around
-    1."""
+    """Factors of H = M/h² + K − ∂(Aᵀ λ)/∂z and of the rows A of the constraints at one pose, in
+    scaled coordinates y = unit z, in which entries are around 1."""
 
     unit: Float[Array, " nv"]
     """Scale of each coordinate: the square root of its stiffness."""

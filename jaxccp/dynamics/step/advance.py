@@ -32,11 +32,10 @@ def advance(
 ) -> State:
     """Return the state after the step: its velocities, and the poses to which they lead.
 
-    If all bodies moved straight on, momentum about any point would be conserved. Jointed bodies do
-    not, and the error is of third order. A floating tree is therefore shifted as a whole, so that
-    its centre of mass moves with its momentum. Its rotation also becomes a little faster or slower
-    as a whole, by the angular momentum that the paths of its bodies would lose; the correction is
-    smaller in steps of large angles.
+    Joints bend the paths of bodies, which changes momentum about a point by an error of third
+    order. Two corrections undo it for a floating tree: all of its bodies are shifted alike, so that
+    its centre of mass moves with its momentum, and a common angular velocity restores its angular
+    momentum. The second is reduced if bodies rotate by large angles (:func:`small_angle_weight`).
 
     Args:
         model: the model.

@@ -118,7 +118,7 @@ class _Blocks:
     shared: SharedMass | None
     """Trees and families; None if the mass matrix is block diagonal."""
     free_bodies: FreeBodies | None
-    """Bodies with masses of their own; None if there are none, or ``shared`` has them."""
+    """Bodies outside the mass matrix of ``shared``; None if there are none."""
     mass: BodyMass
     """Mass operator of the bodies."""
     motion: JointMotion | None
@@ -163,7 +163,7 @@ class _Blocks:
             contacts: the contacts.
             jacobian: linear and angular parts of the rows.
             time: time of each impact [s].
-            roots: number of roots of M̂(τ)⁻¹ M̂ (:meth:`SharedMass.whiten`).
+            roots: 1 for the rows of N, 2 to map impulses to velocities (:meth:`SharedMass.whiten`).
         """
         parts = []
         if self.shared is not None:

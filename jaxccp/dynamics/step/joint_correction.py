@@ -19,7 +19,7 @@ def correct_joint_errors(
     state: State,
     transport_velocity: Float[Array, " nv"],
     h: Float[Array, ""] | float,
-    close: Callable[[Array], tuple[Array, Array]],
+    undo_rates: Callable[[Array], tuple[Array, Array]],
     corrections: int,
 ) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
     """Return the velocities to add so that joints are closed after the step, and the impulses that
@@ -30,8 +30,8 @@ def correct_joint_errors(
         state: the state before the step.
         transport_velocity: velocities that move the poses over the step.
         h: length of the step [s].
-        close: function that returns the velocities that undo rates of the eliminated rows of joints
-            and tendons, and the impulses of all eliminated rows for that.
+        undo_rates: function that returns the velocities that undo rates of the eliminated rows of
+            joints and tendons, and the impulses of all eliminated rows for that.
         corrections: number of corrections.
     """
     errors = bilateral_errors if model.topology.block_diagonal_mass else loop_errors
@@ -39,11 +39,11 @@ def correct_joint_errors(
     def correct(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         velocity, impulses = added
         after = integrate_poses(model, state, transport_velocity + velocity, h)
-        change, impulse_change = close(errors(model, after, h) / h)
+        change, impulse_change = undo_rates(errors(model, after, h) / h)
         return (velocity + change, impulses + impulse_change), None
 
     def no_change(state: State) -> tuple[Array, Array]:
-        return close(jnp.zeros_like(errors(model, state, h)))
+        return undo_rates(jnp.zeros_like(errors(model, state, h)))
 
     start = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(no_change, state))
     return lax.scan(correct, start, None, length=corrections)[0]

@@ -42,7 +42,7 @@ class StepSystem(StepProblem[Outcome]):
     shared: SharedMass | None
     """Trees and families; None if the mass matrix is block diagonal."""
     free_bodies: FreeBodies | None
-    """Bodies with masses of their own; None if there are none, or ``shared`` has them."""
+    """Bodies outside the mass matrix of ``shared``; None if there are none."""
     mass: BodyMass
     """Mass operator of the bodies."""
     recovery: Float[Array, ""]
@@ -208,11 +208,13 @@ class StepSystem(StepProblem[Outcome]):
             return outcome
         before = outcome.transport_velocity
 
-        def close(rates: Array) -> tuple[Array, Array]:
-            change, impulses = block.close(rates)
+        def undo_rates(rates: Array) -> tuple[Array, Array]:
+            change, impulses = block.undo_rates(rates)
             return jnp.pad(change, (0, len(before) - len(change))), impulses
 
-        change, impulses = correct_joint_errors(model, state, before, self.h, close, corrections)
+        change, impulses = correct_joint_errors(
+            model, state, before, self.h, undo_rates, corrections
+        )
         families = outcome.families
         if self.shared is not None:
             added = self.shared.motion.space.families(change[: self.shared.count])

@@ -10,8 +10,8 @@ from jaxccp.collision.contact_cache import (
     cache_size,
     empty_warm_start,
     recall,
-    remember,
     resized,
+    update_means,
 )
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.inputs import checked_inputs
@@ -39,7 +39,7 @@ from jaxccp.dynamics.steppers.alpha_carry import AlphaCarry, Coefficients, StepE
 from jaxccp.dynamics.steppers.alpha_sweeps import sweeps
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
-from jaxccp.model.actuators.activation import later
+from jaxccp.model.actuators.activation import advance_activations
 from jaxccp.model.kinematics.configuration import (
     count_velocities,
     integrate_configuration,
@@ -76,7 +76,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         raise NotImplementedError
 
     def init(self, model: Model, state: State | AlphaCarry) -> AlphaCarry:
-        state = checked_start(model, state, own=AlphaCarry)
+        state = checked_start(model, state, carry_type=AlphaCarry)
         model = second_order_model(model, type(self).__name__)
         if isinstance(state, AlphaCarry):
             warm_start = resized(state.warm_start, cache_size(model.topology))
@@ -109,7 +109,9 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         memory = advance_memory(model, state, memory, 0.5 * h)
         before = start.acceleration + carry.lag
         variables = NewtonVariables.of(model, state)
-        inputs_at_end = later(model.actuators, model.activations, state, control, h, exact=True)
+        inputs_at_end = advance_activations(
+            model.actuators, model.activations, state, control, h, exact=True
+        )
 
         def end_of(x: Array, prior: Impulses | None) -> StepEnd:
             return c.end(h, start, before, x[variables.multipliers :], prior)
@@ -176,13 +178,14 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         warm_start = carry.warm_start
         if contact_result is not None:
             impulses, count = contact_result.sweep.impulses.contacts, cache_size(model.topology)
-            warm_start = remember(contact_result.guesses, impulses, h * scalars, count)
+            warm_start = update_means(contact_result.guesses, impulses, h * scalars, count)
         carry = AlphaCarry(with_rotors(last), warm_start, end.lag, end_memory(last))
         return mask_invalid(self, carry, report)
 
 
 def _rounding(state: State) -> Float[Array, ""]:
-    """Return the magnitude of rounding errors of coordinates [m; slopes have no unit]."""
+    """Return the change of coordinates that may be due to rounding [m; slopes have no unit]: the
+    machine epsilon to the power :data:`ROUNDED`, times the largest coordinate."""
     coordinates = [state.position, *(family_state.q for family_state in state.families)]
     largest = jnp.stack([jnp.max(jnp.abs(x), initial=0.0) for x in coordinates]).max()
     return float(jnp.finfo(largest.dtype).eps) ** ROUNDED * lax.stop_gradient(largest)

@@ -47,8 +47,8 @@ def sweeps(
     end_of: Callable[[Array, Impulses], StepEnd],
     state_at: Callable[[StepEnd], State],
 ) -> Sweep:
-    """Solve smooth motion and impulses in turn, and return the last results with the iterations
-    of all.
+    """Solve smooth motion and impulses in turn, and return the last results with the worst status
+    and the iterations of all.
 
     Args:
         settings: settings of the stepper: solver, law, stop and derivative.
@@ -80,10 +80,13 @@ def sweeps(
 
     _, table = lax.scan(sweep, guess, None, length=SWEEPS)
     last = jax.tree.map(lambda leaf: leaf[-1], table)
-    iterations = jnp.sum(table.solution.statistics.iterations, dtype=jnp.int32)
-    statistics = replace(last.solution.statistics, iterations=iterations)
-    return replace(
-        last,
-        newton=last.newton.after(table.newton.iterations),
-        solution=replace(last.solution, statistics=statistics),
+    every = table.solution.statistics
+    # The second sweep builds on the impulses of the first, and so does its derivative.
+    statistics = replace(
+        last.solution.statistics,
+        status=jnp.max(every.status),
+        derivative=jnp.max(every.derivative),
+        iterations=jnp.sum(every.iterations, dtype=jnp.int32),
     )
+    solution = replace(last.solution, statistics=statistics)
+    return replace(last, newton=NewtonReport.of_all(table.newton), solution=solution)

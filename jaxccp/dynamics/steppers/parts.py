@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution
 from jaxccp.ccp.solve import stop_gradient_unless
-from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
+from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, update_means
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact.contact_data import smooth_data
 from jaxccp.dynamics.contact.distant_contacts import detect_with_distant
@@ -27,7 +27,7 @@ from jaxccp.dynamics.step import StepSystem, assemble_system
 from jaxccp.dynamics.step_report import StepReport, step_report
 from jaxccp.dynamics.stepper import StepLength, checked_carried, step_length
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
-from jaxccp.model.actuators.activation import later
+from jaxccp.model.actuators.activation import advance_activations
 from jaxccp.model.kinematics.configuration import with_loop_coordinates
 from jaxccp.model.kinematics.joint_motion import JointMotion
 from jaxccp.model.model import Model
@@ -166,7 +166,9 @@ def integrate_step(step: AssembledStep, outcome: Outcome) -> State:
     """
     model, state, system = step.model, step.state, step.system
     after = system.advance(model, state, outcome)
-    inputs_at_end = later(model.actuators, model.activations, state, step.control, system.h)
+    inputs_at_end = advance_activations(
+        model.actuators, model.activations, state, step.control, system.h
+    )
     after = replace(after, time=inputs_at_end.time, activation=inputs_at_end.activation)
     if step.motion is None:
         return after
@@ -184,7 +186,7 @@ def pack_carry(step: AssembledStep, outcome: Outcome, after: State) -> ImpulseCa
     """
     after = with_loop_coordinates(step.model, after)
     count = cache_size(step.model.topology)
-    impulses = remember(step.warm_start, outcome.contacts, outcome.scalars, count)
+    impulses = update_means(step.warm_start, outcome.contacts, outcome.scalars, count)
     return ImpulseCarry(after, impulses, None if step.smooth is None else step.smooth.memory)
 
 

@@ -25,7 +25,7 @@ from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import StepLength, Stepper, checked_carried, checked_start, step_length
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
-from jaxccp.model.actuators.activation import later
+from jaxccp.model.actuators.activation import advance_activations
 from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
@@ -46,7 +46,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
     """
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
-        state = checked_start(model, state, own=ImpulseCarry)
+        state = checked_start(model, state, carry_type=ImpulseCarry)
         model = _checked(model)
         is_carry = isinstance(state, ImpulseCarry)
         before = state.state if is_carry else state
@@ -74,7 +74,9 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         start = smooth_motion(model, state, control, force, memory).velocity
 
         def inputs_at(elapsed: Array | float) -> State:
-            return later(model.actuators, model.activations, state, control, elapsed, exact=True)
+            return advance_activations(
+                model.actuators, model.activations, state, control, elapsed, exact=True
+            )
 
         def memory_at(node: Array | float) -> ContactMemory | None:
             return advance_memory(model, state, memory, 0.5 * h * node)

@@ -64,8 +64,8 @@ class ConeSettings:
     """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: APGD if there are bodies
     without joints and tendons among more than 100 degrees of freedom of rigid bodies; else
     GradientNewton for models with joints, tendons or families, since mechanisms are stiff; else
-    GradientNewton with ``eager`` if four free bodies or more can be stacked on flat faces; else
-    APGD."""
+    GradientNewton with ``eager`` if four free bodies or more have shapes whose contacts with one
+    another can have several points (boxes, cylinders, meshes, capsules); else APGD."""
     stop: Stop = field(default_factory=Stop)
     """Stopping criterion of the algorithm."""
     contact_data: bool = False
@@ -183,12 +183,14 @@ class Settings(ConeSettings):
         )
 
     def stepping_model(self, model: Model) -> Model:
-        """Return the model as steps use it.
+        """Return the model with the mass matrix that steps use.
 
-        Steps that are implicit in smooth contact have one mass matrix over all velocities. In it
-        bodies without joints are among the trees if rigid bodies have up to 300 degrees of freedom,
-        and come last if they have more. In maximal coordinates joints are cut where bodies share a
-        mass matrix, which is block diagonal in all other models.
+        In reduced coordinates it is the model itself. In maximal coordinates, or if the model
+        cannot be reduced (:func:`reducible`), every rigid body has six velocities and a block of
+        its own. Models with families, or with implicit smooth contact, keep one matrix for all
+        trees and families: in maximal coordinates their joints become rows. Implicit contact counts
+        bodies without joints among the trees if all rigid bodies together have at most
+        :data:`MAX_DENSE` degrees of freedom.
         """
         implicit = self.is_contact_implicit(model)
         if not (implicit or model.families or self.reduces(model)):
@@ -214,7 +216,7 @@ class Settings(ConeSettings):
         Raises:
             ValueError: an array of the state has another shape, or the carry is another stepper's.
         """
-        state = checked_start(model, state, own=ImpulseCarry)
+        state = checked_start(model, state, carry_type=ImpulseCarry)
         model = self.stepping_model(model)
         if isinstance(state, ImpulseCarry):
             state, known, memory = state.state, state.warm_start, state.smooth

@@ -131,8 +131,8 @@ def small_angle_weight(
 ) -> Float[Array, " nt"]:
     """Return the weight of each tree's velocity-product terms, in (0, 1].
 
-    It is less than 1 if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step and
-    moves its mass by that.
+    It is less than 1 if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step,
+    other than one that turns about its own axis of symmetry (:attr:`Dofs.swept`).
 
     Args:
         dofs: degrees of freedom, with the bodies of each tree.

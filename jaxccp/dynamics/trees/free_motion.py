@@ -18,7 +18,7 @@ from jaxccp.dynamics.trees.mass import lower_mass_matrix
 from jaxccp.dynamics.trees.screws import Screws, screws
 from jaxccp.dynamics.trees.velocity_rows import (
     add_loop_rows,
-    coordinate_rates,
+    coordinate_jacobian,
     lone_velocities,
     row_parts,
 )
@@ -95,7 +95,14 @@ def solve_free_motion(
     screws_ = screws(model, state)
     tree_map, coupled = FrameMap(screws_.body_jacobian(state.position)), resistance is not None
     space = VelocitySpace.of(model, state, tree_map, free_bodies=coupled)
-    step = Step(model, state, motion, h, control, reduced=coordinate_rates(model, motion, space))
+    step = Step(
+        model,
+        state,
+        motion,
+        h,
+        control,
+        coordinate_jacobian=coordinate_jacobian(model, motion, space),
+    )
     mass = BodyMass.of(model, state)
     impulse = h * total_force(model, state, step, force)
     momentum = mass.apply(state.twist) + impulse
@@ -105,7 +112,7 @@ def solve_free_motion(
     compliant, rows = (all_rows.select(part - order.n_bilateral) for part in row_parts(topology))
     loop_and_tendon_rows = loop_rows = None
     if len(order.loop_and_tendon_rows):
-        loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(
+        loop_and_tendon_rows = scalar_rows(replace(step, coordinate_jacobian=None)).select(
             order.loop_and_tendon_rows
         )
         if len(order.loop_rows):

@@ -30,8 +30,8 @@ def lower_mass_matrix(
 
     Args:
         screws: the degrees of freedom.
-        jacobian: their :meth:`~jaxccp.dynamics.trees.screws.Screws.bodies`, J, through which the
-            derivative by ``screws`` and ``position`` goes.
+        jacobian: their :meth:`~jaxccp.dynamics.trees.screws.Screws.body_jacobian`, J, through which
+            the derivative by ``screws`` and ``position`` goes.
         position: centres of mass.
         mass: mass operator of the bodies.
     """

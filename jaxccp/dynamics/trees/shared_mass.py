@@ -79,17 +79,15 @@ class SharedMass:
         time: Float[Array, " c"],
         roots: int,
     ) -> Float[Array, "c w nv"]:
-        """Return the whitened rows of contacts.
-
-        With one of the ``roots`` of M̂(τ)⁻¹ M̂ the result is the rows of N, with two of them the
-        rows that map impulses to velocities.
+        """Return the whitened rows of contacts at their times of impact.
 
         Args:
             topology: structure of the model.
             contacts: the contacts.
             jacobian: linear and angular parts of the rows.
             time: time of each impact [s].
-            roots: number of roots.
+            roots: how often the factor 1 − ½ τ S of :class:`ImpactTimeLinearisation` is applied:
+                once for the rows of N, twice for the rows that map impulses to velocities.
         """
         space = self.motion.space
         body_rows, bodies = rows_on_moving_bodies(topology, contacts, jacobian)
@@ -162,8 +160,10 @@ class SharedMass:
         rows = self.motion.compliant
         return -(rows.stiffness * (rows.jacobian[:, 0] @ velocity) + rows.offset)
 
-    def close(self, rates: Float[Array, " m"]) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
-        """Return the velocities that change the rates of the loop rows by −``rates``, and the
+    def undo_rates(
+        self, rates: Float[Array, " m"]
+    ) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
+        """Return the velocities that change the rates along the loop rows by −``rates``, and the
         impulses of these rows for that.
 
         Args:

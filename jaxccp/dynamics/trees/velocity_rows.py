@@ -116,7 +116,7 @@ class SharedCoordinates:
         return jnp.where(self.velocity < 0, 1.0, entries)
 
 
-def coordinate_rates(
+def coordinate_jacobian(
     model: Model, motion: JointMotion, space: VelocitySpace
 ) -> Float[Array, "k nv"]:
     """Return the Jacobian of all axes, then of all tendons: their rates per unit velocity.

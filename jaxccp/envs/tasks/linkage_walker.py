@@ -9,6 +9,10 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
 from jaxccp.math.draw import Key
 
+RATES = (0, 0, 0, 1, -1, 0, -0.6, -0.6, -0.4, -1, 0.4, 0, 0, 0.4)
+"""Rates of all coordinates per rate of the crank at the start, where the torso is at rest: the only
+ones at which the loops stay closed. Angles of a body are relative to the one that it hangs on."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinkageWalker(Task):
@@ -26,6 +30,7 @@ class LinkageWalker(Task):
     """
 
     terms: ClassVar = ("forward", "control")
+    close_start: ClassVar[bool] = False
     sim_dt: float = 0.001
     ctrl_dt: float = 0.02
     episode_steps: int = 500
@@ -39,7 +44,7 @@ class LinkageWalker(Task):
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         speed = uniform(key, qvel[3], self.start_speed)
-        return Start(qpos, qvel.at[3].set(speed), jnp.zeros(0, qpos.dtype))
+        return Start(qpos, speed * jnp.array(RATES, qvel.dtype), jnp.zeros(0, qpos.dtype))
 
     def observe(self, moment: Moment) -> Float[Array, "8"]:
         crank = moment.qpos[3]

@@ -96,5 +96,5 @@ def with_info(state: EnvState, **entries: object) -> EnvState:
 
 
 def with_observation(state: EnvState, obs: Float[Array, " n"]) -> EnvState:
-    """Return the state with another observation of the state after the step."""
+    """Return the state with ``obs`` and ``final_obs`` replaced by ``obs``."""
     return replace(state, obs=obs, final_obs=obs)

@@ -69,8 +69,10 @@ def box(
     rows, lattice = _mesh(shape, counts)
     size = jnp.asarray(size, float)
     points = (lattice / (2.0 * np.array(counts)) - 0.5 * flat) * size
-    reference = jax.vmap(lambda point: _expanded(shape, curve, point))(points)
-    start = jax.vmap(lambda point: _expanded(shape, lambda at: place(curve(at)), point))(points)
+    reference = jax.vmap(lambda point: _nodal_coordinates(shape, curve, point))(points)
+    start = jax.vmap(lambda point: _nodal_coordinates(shape, lambda at: place(curve(at)), point))(
+        points
+    )
     reference, start = (part.reshape(-1, 3) for part in (reference, start))
     first = np.arange(len(lattice)) * number
     elements = ContinuumElements(
@@ -143,7 +145,8 @@ def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.nd
     """Return the vector coordinates of each element [e k], and the positions of the nodes in units
     of half an element [N 3].
 
-    The nodes are numbered along the shorter sides first, so that matrices have a narrow band.
+    The nodes are numbered first along the axis with the fewest elements, so that matrices have a
+    narrow band.
     """
     corners = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
     positions = (2 * corners[:, None] + 1 + np.array(shape.nodes)).round().astype(int)
@@ -182,7 +185,7 @@ def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
     return np.concatenate(patches)
 
 
-def _expanded(shape: Shape, place: Map, point: Float[Array, "3"]) -> Float[Array, "d 3"]:
+def _nodal_coordinates(shape: Shape, place: Map, point: Float[Array, "3"]) -> Float[Array, "d 3"]:
     """Return the vector coordinates of a node at a point of the straight body.
 
     They are the image of the point under ``place``, and the derivatives of ``place`` there.

@@ -12,7 +12,7 @@ from jaxccp.flexible.ancf.enhanced import (
     condensed,
     enhanced_modes,
     products_of,
-    sampled,
+    strain_sampling,
     strain_transformation,
 )
 from jaxccp.flexible.ancf.shape import Shape, gauss_rule
@@ -124,7 +124,7 @@ class ContinuumElements(Elements):
         """
         points, weights, which = self._rule()
         count = len(points)
-        samples, interpolation = sampled(self.shape, points)
+        samples, interpolation = strain_sampling(self.shape, points)
         used = np.flatnonzero(interpolation.any(axis=0))
         interpolation = interpolation[:, used].reshape(count, 6, -1)
         slopes, jacobian = self._slopes(samples)

@@ -69,7 +69,9 @@ def products_of(slope: Float[Array, "*p 3 c"]) -> Float[Array, "*p 6"]:
     return jnp.einsum("...ic,...ic->...i", slope[..., PAIRS[:, 0], :], slope[..., PAIRS[:, 1], :])
 
 
-def sampled(shape: Shape, points: Float[np.ndarray, "p 3"]) -> tuple[np.ndarray, np.ndarray]:
+def strain_sampling(
+    shape: Shape, points: Float[np.ndarray, "p 3"]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the points at which strains are evaluated [q 3], and the interpolation matrix [6p 6q].
 
     The points are the p integration points, then the points of the assumed strains. The matrix

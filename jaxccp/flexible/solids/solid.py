@@ -36,7 +36,7 @@ class SoftSolid(NodalFamily):
         return self.factorise(self._definite(q, h))
 
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e 4 3 4 3"]:
-        return self.with_stiffness(q, h, "convex")
+        return self.element_matrices(q, h, "convex")
 
 
 def soft_solid(

@@ -121,7 +121,7 @@ def check_count(samples: int, parameters: int) -> None:
         )
 
 
-def compared(batch: Any) -> int | None:
+def count_compared_values(batch: Any) -> int | None:
     """Return the number of recorded values that a batch of segments compares; None if the batch
     does not tell."""
     weight = getattr(batch.take(np.arange(len(batch))), "weight", None)

@@ -95,20 +95,20 @@ def _by_torque(
     """Return a warning if another order of the joints explains the torques much better."""
     first = recordings[0]
     channels = [first[f'position["{name}"]'].values for name in names]
-    position = filled(first.time, np.concatenate(channels, axis=1))
-    level, rate = smoothed(first.time, position, 10.0)
+    samples = filled(first.time, np.concatenate(channels, axis=1))
+    position, rate = smoothed(first.time, samples, 10.0)
     acceleration = np.gradient(rate, first.time, axis=0)
     torque = np.full(position.shape, np.nan)
     for place, name in enumerate(names):
         if f'torque["{name}"]' in first.index:
             torque[:, place] = first[f'torque["{name}"]'].values[:, 0]
-    edge = len(level) // 20
-    rows = np.linspace(edge, len(level) - 1 - edge, SAMPLES).astype(int)
-    level, rate, acceleration, torque = (x[rows] for x in (level, rate, acceleration, torque))
+    edge = len(position) // 20
+    rows = np.linspace(edge, len(position) - 1 - edge, SAMPLES).astype(int)
+    position, rate, acceleration, torque = (x[rows] for x in (position, rate, acceleration, torque))
     recorded = np.flatnonzero(np.isfinite(torque).sum(axis=0) > SAMPLES // 2)
     orders = list(_orders(len(names)))
     back = [np.argsort(order) for order in orders]
-    needed = _needed(mechanism, level, rate, acceleration, orders)
+    needed = _needed(mechanism, position, rate, acceleration, orders)
     if not np.isfinite(needed).all() or not len(recorded):
         return []
     ratio = _ratio(torque[:, recorded], needed[0][:, recorded])
@@ -173,15 +173,23 @@ def _orders(count: int) -> Iterator[np.ndarray]:
 
 def _needed(
     mechanism: Mechanism,
-    level: Float[np.ndarray, "s n"],
+    position: Float[np.ndarray, "s n"],
     rate: Float[np.ndarray, "s n"],
     acceleration: Float[np.ndarray, "s n"],
     orders: Sequence[np.ndarray],
 ) -> Float[np.ndarray, "k s n"]:
-    """Return the inverse dynamics along each axis for motions with their joints in several orders
-    [N, N m]."""
+    """Return the forces along the axes [N, N m] that a recorded motion needs, for several orders of
+    its joints.
+
+    Args:
+        mechanism: the model, whose actuators do not act.
+        position: recorded coordinates [m, rad].
+        rate: their rates [m/s, rad/s].
+        acceleration: their accelerations [m/s², rad/s²].
+        orders: for each of k orders, the column of the motion that each axis takes [n].
+    """
     places = mechanism.layout.places
-    motions = [np.concatenate([x[:, o] for o in orders]) for x in (level, rate, acceleration)]
+    motions = [np.concatenate([x[:, o] for o in orders]) for x in (position, rate, acceleration)]
     wide = []
     for values, row, width in zip(
         motions, (0, 1, 1), (places.nq, places.nv, places.nv), strict=True
@@ -196,7 +204,7 @@ def _needed(
     }
     model = replace(model, actuators=replace(model.actuators, **zeros))
     torque = np.asarray(_torques(model, mechanism.layout, mechanism.state, *wide))
-    return torque[:, places.single[1]].reshape(len(orders), len(level), -1)
+    return torque[:, places.single[1]].reshape(len(orders), len(position), -1)
 
 
 @jax.jit

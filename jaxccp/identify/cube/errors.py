@@ -38,7 +38,7 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class HorizonErrors:
     """Errors of prediction for one set of parameters."""
 
     whole: Errors
@@ -125,7 +125,7 @@ class TossErrors:
         position = np.concatenate([mean.position for mean in means])
         return Errors(position, np.concatenate([mean.rotation for mean in means]))
 
-    def compare(self, values: Float[np.ndarray, " p"]) -> Comparison:
+    def compare(self, values: Float[np.ndarray, " p"]) -> HorizonErrors:
         """Return the errors over whole tosses and over short horizons."""
         short = _deviations(self._short, values)
         horizons = {
@@ -133,7 +133,7 @@ class TossErrors:
             for samples in HORIZONS
             if samples <= short.present.shape[1] and short.present[:, :samples].all(axis=1).any()
         }
-        return Comparison(self.whole(values), horizons)
+        return HorizonErrors(self.whole(values), horizons)
 
 
 def _predictor(

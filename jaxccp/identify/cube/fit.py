@@ -238,7 +238,7 @@ def fit_cube(
     residual = settings.residual(interval(tosses), sorted(stages))
     problem = Problem(Cube.nominal(), tosses, settings.parameters, residual, method)
     fit = problem.fit(lambda step, loss, _: progress(step, loss))
-    descents = (*fit.coarser, fit.descent)
+    descents = (*fit.earlier_stages, fit.descent)
     return CubeFit(
         fit, {stages[key]: descent for key, descent in zip(sorted(stages), descents, strict=True)}
     )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.identify.cube.errors import Comparison, TossErrors
+from jaxccp.ccp.solvers import name_of, resolved
+from jaxccp.identify.cube.errors import HorizonErrors, TossErrors
 from jaxccp.identify.cube.fit import PARAMETERS, UNITS, CubeFit, CubeSettings
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.simulation.toss_simulation import FIRST
@@ -38,9 +39,9 @@ class Identified:
     """Tosses that were not fitted."""
     errors: TossErrors
     """Computes errors of prediction of the tosses that were not fitted."""
-    before: Comparison
+    before: HorizonErrors
     """Errors of prediction with the initial values."""
-    after: Comparison
+    after: HorizonErrors
     """Errors of prediction with the fitted values."""
 
     @property
@@ -86,6 +87,7 @@ def as_json(identified: Identified, truth: Mapping[str, float] = MappingProxyTyp
         "law": settings.law,
         "substeps": settings.substeps,
         "stepper": settings.stepper,
+        "solver": name_of(resolved(settings.solver)),
         "before": identified.before.summary(),
         "after": identified.after.summary(),
         "tosses_fitted": len(identified.fitted),
@@ -118,7 +120,8 @@ def read_parameters(path: Path) -> tuple[CubeSettings, Float[np.ndarray, " p"]]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         values = {name: float(entry["value"]) for name, entry in content["parameters"].items()}
-        stepping = content["law"], content.get("stepper", "euler"), content["substeps"]
+        stepper, solver = content.get("stepper", "euler"), content.get("solver", "apgd")
+        stepping = content["law"], stepper, content["substeps"], solver
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "name a params.json") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -126,7 +129,7 @@ def read_parameters(path: Path) -> tuple[CubeSettings, Float[np.ndarray, " p"]]:
         raise InputError(path, what, "name a params.json of jaxccp identify") from None
     try:
         settings = CubeSettings(tuple(values), *stepping)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise InputError(path, str(error), "correct it") from None
     for name, value in values.items():
         parameter = PARAMETERS[name]

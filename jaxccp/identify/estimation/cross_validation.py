@@ -112,7 +112,7 @@ def cross_validate(
     objective = problem.objective
     stages = [
         (stage, [folds_of(part.plan.batch, folds, seed) for part in stage.evaluators])
-        for stage in (*problem.coarser, objective)
+        for stage in (*problem.earlier_stages, objective)
     ]
     groups = stages[-1][1]
     bounds = problem.column("lower"), problem.column("upper")

@@ -43,7 +43,7 @@ def descend(
         InputError: the file belongs to other parameters or to a fit with more stages, has a value
             outside its bounds, or is not a file of parameters.
     """
-    first, stages = 0, (*problem.coarser, problem.objective)
+    first, stages = 0, (*problem.earlier_stages, problem.objective)
     if resume is not None and resume.exists():
         theta, first = _read(resume, problem.scalars, len(stages))
     bounds, descents = (problem.column("lower"), problem.column("upper")), []
@@ -72,7 +72,7 @@ def restarted(
         restarts: settings of the random starts.
     """
     results = []
-    for start in restarts.begin(problem, theta):
+    for start in restarts.best_draws(problem, theta):
         stages = descend(problem, start, progress)
         descent = stages[-1]
         # Each descent has its own estimated standard deviations; losses are compared with the given

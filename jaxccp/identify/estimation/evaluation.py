@@ -10,8 +10,8 @@ from jaxtyping import Float
 from jaxccp.identify.case import Case, subject_of
 from jaxccp.identify.checks.check import check_usable
 from jaxccp.identify.estimation.normal_equations import Evaluator, Plan
-from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import ParameterSet, Scalar
+from jaxccp.identify.parameters.problem_parameters import parameter_of
 from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.identify.recordings.recording import KINDS, Recording
 from jaxccp.io.output import finite

@@ -129,7 +129,7 @@ class Objective:
         )
         if not x:
             return loss, chains
-        precision = batch.start_deviation**-2.0
+        precision = batch.prior_deviation**-2.0
         loss += 0.5 * float(np.sum(precision * start**2))
         diagonal[:, np.arange(x), np.arange(x)] += precision
         gradient += precision * start

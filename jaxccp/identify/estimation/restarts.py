@@ -50,7 +50,7 @@ class Restarts:
                 f"{self.draws}, {self.descents} and {self.generations}"
             )
 
-    def begin(
+    def best_draws(
         self, problem: "Problem", initial: Float[np.ndarray, " P"]
     ) -> Float[np.ndarray, "k P"]:
         """Return the best draws for a problem, best first, judged by its shortest simulations.
@@ -62,7 +62,7 @@ class Restarts:
         Raises:
             FloatingPointError: no draw can be simulated.
         """
-        objective = (*problem.coarser, problem.objective)[0]
+        objective = (*problem.earlier_stages, problem.objective)[0]
         space = _Space(problem, initial)
         unit = qmc.LatinHypercube(len(initial), rng=self.seed).random(self.draws)
         unit[0] = space.unit(initial)

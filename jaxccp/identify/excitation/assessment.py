@@ -5,7 +5,7 @@ from jaxtyping import Float
 
 from jaxccp.identify.estimation.levenberg_marquardt import rounding
 from jaxccp.identify.excitation.limits import QUANTITIES
-from jaxccp.identify.excitation.result import Excitation, Use, Weakness
+from jaxccp.identify.excitation.result import Excitation, LimitedQuantity, Weakness
 from jaxccp.identify.excitation.search import Search
 from jaxccp.identify.uncertainty.intervals import direction_text, undetermined
 
@@ -42,7 +42,7 @@ def result_of(search: Search, x: Float[np.ndarray, " k"], first: float) -> Excit
         after=_deviation(search.before + gained, program.scale),
         criterion=design.criterion,
         scores=(first, search.score(search.information(x))),
-        uses=_uses(search, x),
+        limited_quantities=_limited_quantities(search, x),
         weaknesses=_weaknesses(search, gained),
         control=control,
         start=start,
@@ -78,12 +78,17 @@ def _weaknesses(search: Search, gained: np.ndarray) -> tuple[Weakness, ...]:
     return tuple(out)
 
 
-def _uses(search: Search, x: np.ndarray) -> tuple[Use, ...]:
-    """Return the largest use of each limit on the fine grid."""
+def _limited_quantities(search: Search, x: np.ndarray) -> tuple[LimitedQuantity, ...]:
+    """Return the extreme value of each limited quantity on the fine grid of times.
+
+    Args:
+        search: the search.
+        x: coefficients of the motion.
+    """
     program, box = search.program, search.box
     samples = search.samples(x, search.fine())
     values = [*np.moveaxis(np.asarray(samples.motion), 2, 0), np.asarray(samples.torque)]
-    uses = []
+    quantities = []
     for row, kind in enumerate(QUANTITIES):
         for k, joint in enumerate(program.joints):
             middle, half = box.middle[row, k], box.half[row, k]
@@ -93,14 +98,16 @@ def _uses(search: Search, x: np.ndarray) -> tuple[Use, ...]:
             worst = float(series[np.argmax(np.abs(series - middle))])
             ends = float(middle - half), float(middle + half)
             kept = bool(abs(worst - middle) <= half * (1.0 + ROUNDING))
-            uses.append(Use(f"{kind} of {joint}", worst, ends, kept))
+            quantities.append(LimitedQuantity(f"{kind} of {joint}", worst, ends, kept))
     if program.touching:
         sample = int(np.argmin(samples.gap))
         which = " and ".join(program.owners[k] for k in samples.pair[sample])
         smallest = float(samples.gap[sample])
         kept = smallest >= box.clearance - ROUNDING
-        uses.append(Use(f"distance of {which}", smallest, (box.clearance, np.inf), kept))
-    return tuple(uses)
+        quantities.append(
+            LimitedQuantity(f"distance of {which}", smallest, (box.clearance, np.inf), kept)
+        )
+    return tuple(quantities)
 
 
 def _drive(

@@ -14,8 +14,8 @@ from jaxccp.identify.excitation.limits import Limits, joint_limits
 from jaxccp.identify.excitation.program import LimitBox, Program
 from jaxccp.identify.excitation.result import Excitation
 from jaxccp.identify.excitation.search import Search
-from jaxccp.identify.parameters.joint_parameters import parameter_of
 from jaxccp.identify.parameters.parameter import Parameter
+from jaxccp.identify.parameters.problem_parameters import parameter_of
 from jaxccp.identify.uncertainty.intervals import information
 
 if TYPE_CHECKING:

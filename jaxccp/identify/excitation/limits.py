@@ -85,6 +85,9 @@ def joint_limits(
 ) -> Float[np.ndarray, "4 2 n"]:
     """Return the lowest and highest position, rate, acceleration and torque of each joint.
 
+    Where none is given, a position has the limits of the model's joint, ±π if a hinge has none, and
+    a torque those of the joint's actuators; other limits that are not given are infinite.
+
     Args:
         limits: the given limits.
         mechanism: the mechanism, with limits to use where none are given.
@@ -163,13 +166,18 @@ def _actuator_limits(mechanism: Mechanism, joints: Sequence[str]) -> Float[np.nd
 
 
 def distances(model: Model, state: State) -> tuple[Float[Array, " c"], Float[Array, "c 2"]]:
-    """Return the distances of all pairs of shapes that can collide [m], and the pairs.
+    """Return the gap of every contact slot of the pairs of shapes that can collide [m], and the two
+    shapes of each slot; whether contact is hard or smooth does not matter.
+
+    A pair of boxes has several slots. The gap of a slot without a contact is :data:`MAX_DISTANCE`.
 
     Args:
         model: whose shapes they are.
         state: poses of its bodies.
     """
     wide = replace(model, contact=replace(model.contact, margin=jnp.asarray(MAX_DISTANCE)))
-    wide = replace(wide, topology=replace(model.topology, max_contacts=None))
+    # Without the room that fitted the contacts of some run.
+    pairs = tuple(replace(group, room=None) for group in model.topology.touchable)
+    wide = replace(wide, topology=replace(model.topology, pairs=pairs, max_contacts=None))
     contacts = detect(wide, state)
     return jnp.where(contacts.live, contacts.gap, MAX_DISTANCE), contacts.shapes

@@ -75,34 +75,47 @@ class Program:
         subject = with_required_rows(subject, self.parameters)
         settings = InverseDynamics(cutoff=design.cutoff, moving=design.moving, trim=0.0)
         self.plan: InversePlan = settings.plan(subject, [log])
-        self.touching = bool(subject.model.topology.pairs)
+        self.touching = bool(subject.model.topology.touchable)
         self.scale = np.asarray(self.parameters.column("scale"))
         self.names = self.parameters.names
+        changed = np.asarray(self.parameters.column("initial")) + self.scale
+        delay = self.parameters.apply(self.plan.subject, jnp.asarray(changed)).channels.delay
+        # The derivative by the delay of a torque is the torque's rate, which is not needed without.
+        self.late = bool(np.any(delay))
         topology = subject.model.topology
         self.owners = tuple(topology.bodies[body] for body in topology.shape_body)
 
-    def motion(self, basis: Float[Array, "3 s m"], x: Float[Array, "n m"]) -> Float[Array, "s n 3"]:
-        """Return positions, rates and accelerations of all joints."""
+    def motion(self, basis: Float[Array, "4 s m"], x: Float[Array, "n m"]) -> Float[Array, "s n 4"]:
+        """Return positions, rates and accelerations of all joints, and the rates of these."""
         return jnp.einsum("dsm,nm->snd", basis, x)
 
-    def torques(self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]) -> Array:
+    def torques(self, theta: Float[Array, " P"], motion: Float[Array, "s n 4"]) -> Array:
         """Return the torques for a motion [N, N m], (s, n)."""
 
-        def torque(position: Array) -> Array:
-            return self._compared(theta, position, jnp.zeros(len(self.joints)))[1]
+        def torque(sample: Array) -> Array:
+            return self._compared(theta, sample[:, :3], jnp.zeros((len(self.joints), 3)))[1]
 
         return jax.vmap(torque)(motion)
 
     def regressor(
-        self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]
+        self, theta: Float[Array, " P"], motion: Float[Array, "s n 4"]
     ) -> Float[Array, "s n P"]:
-        """Return the derivatives of the torques with respect to the parameters in their scales."""
+        """Return the derivatives of computed minus measured torques with respect to the parameters
+        in their scales."""
 
-        def derivatives(position: Array) -> Array:
-            zero = jnp.zeros(len(self.joints))
-            level, need = self._compared(theta, position, zero)
-            slope = self._compared(theta, position, zero + 1.0)[0] - level
-            torque = jax.lax.stop_gradient((need - level) / slope)
+        def series(position: Array, rate: Array | float) -> Array:
+            """Return the torques that are recorded at this motion, and their ``rate``."""
+            without = jnp.zeros((len(self.joints), 3)).at[:, 1].set(rate)
+            level, need = self._compared(theta, position, without)
+            slope = self._compared(theta, position, without.at[:, 0].set(1.0))[0] - level
+            return without.at[:, 0].set((need - level) / slope)
+
+        def derivatives(sample: Array) -> Array:
+            position = sample[:, :3]
+            rate: Array | float = 0.0
+            if self.late:
+                _, rate = jax.jvp(lambda p: series(p, 0.0)[:, 0], (position,), (sample[:, 1:],))
+            torque = series(position, rate)
 
             def missing(offset: Array) -> Array:
                 measured, need = self._compared(theta + self.scale * offset, position, torque)
@@ -115,21 +128,22 @@ class Program:
     def information(
         self,
         theta: Float[Array, " P"],
-        motion: Float[Array, "s n 3"],
+        motion: Float[Array, "s n 4"],
         weight: Float[Array, "s n"],
     ) -> Float[Array, "P P"]:
         """Return the information matrix of a motion's samples, for the parameters in their scales.
 
         Args:
             theta: parameters.
-            motion: positions, rates and accelerations at the samples.
+            motion: positions and their first three derivatives at the samples.
             weight: inverse variance of each torque.
         """
         slope = self.regressor(theta, motion)
         return jnp.einsum("sn,snp,snq->pq", weight, slope, slope)
 
     def gaps(self, motion: Float[Array, "s n 3"]) -> tuple[Float[Array, "s c"], Array]:
-        """Return the distances of all pairs of shapes that can collide [m], and the pairs."""
+        """Return the gap of every contact slot of shapes that can collide [m], and the two shapes
+        of each slot [s c 2], in every sample (:func:`distances`)."""
         subject = self.plan.subject
 
         def sample_distances(position: Array) -> tuple[Array, Array]:
@@ -141,16 +155,21 @@ class Program:
 
     def _compared(self, theta: Array, position: Array, torque: Array) -> tuple[Array, Array]:
         """Return the measured and the computed torques of one sample, in the order of the
-        joints."""
+        joints.
+
+        Args:
+            theta: parameters.
+            position: positions, rates and accelerations [n 3].
+            torque: recorded torques and their first two derivatives [n 3].
+        """
         subject = self.parameters.apply(self.plan.subject, theta)
-        still = jnp.zeros((len(self.joints), 3)).at[:, 0].set(torque)
         empty, none = jnp.zeros((0, 3)), jnp.zeros(0)
         direction = self.plan.sampling.direction(position)
         one = jnp.ones(len(self.joints))
         sample = MotionSamples(
             position=position,
             direction=direction,
-            torque=still,
+            torque=torque,
             control=empty,
             activation=none,
             weight=one,

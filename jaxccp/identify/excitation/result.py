@@ -16,7 +16,7 @@ from jaxccp.io.output import finite, write_file, write_npz
 
 
 @dataclass(frozen=True)
-class Use:
+class LimitedQuantity:
     """The extreme value of one limited quantity on a fine grid of times."""
 
     what: str
@@ -77,8 +77,8 @@ class Excitation:
     """Criterion of the design, "D" or "A"."""
     scores: tuple[float, float]
     """Criterion of the best random motion, and of this motion; lower is better."""
-    uses: tuple[Use, ...]
-    """The use of each limit, those of shapes last."""
+    limited_quantities: tuple[LimitedQuantity, ...]
+    """Extreme values of the limited quantities, the distance between shapes last."""
     weaknesses: tuple[Weakness, ...]
     """The combinations of parameters that are determined worst before the motion, worst first."""
     control: Float[np.ndarray, "s-1 nu"] | None = None
@@ -90,7 +90,7 @@ class Excitation:
     @property
     def within_limits(self) -> bool:
         """Return whether no limit is exceeded."""
-        return all(use.kept for use in self.uses)
+        return all(quantity.kept for quantity in self.limited_quantities)
 
     def summary(self) -> dict[str, Any]:
         """Return the criterion, the standard errors and the use of limits, ready for JSON; null for
@@ -105,12 +105,12 @@ class Excitation:
             },
             "limits": [
                 {
-                    "what": use.what,
-                    "value": use.value,
-                    "limits": [finite(end) for end in use.limits],
-                    "kept": use.kept,
+                    "what": quantity.what,
+                    "value": quantity.value,
+                    "limits": [finite(end) for end in quantity.limits],
+                    "kept": quantity.kept,
                 }
-                for use in self.uses
+                for quantity in self.limited_quantities
             ],
             "weakest": [str(weakness) for weakness in self.weaknesses],
         }
@@ -170,8 +170,8 @@ class Excitation:
         for name, before, after in zip(self.names, self.before, self.after, strict=True):
             lines.append(f"{name:48s} {before:11.3g} {after:11.3g}")
         lines.append(f"{'greatest use of limits':48s} {'value':>11s} {'limits':>23s}")
-        for use in self.uses:
-            ends = f"{use.limits[0]:.4g} … {use.limits[1]:.4g}"
-            mark = "" if use.kept else "  EXCEEDED"
-            lines.append(f"{use.what:48s} {use.value:11.4g} {ends:>23s}{mark}")
+        for quantity in self.limited_quantities:
+            ends = f"{quantity.limits[0]:.4g} … {quantity.limits[1]:.4g}"
+            mark = "" if quantity.kept else "  EXCEEDED"
+            lines.append(f"{quantity.what:48s} {quantity.value:11.4g} {ends:>23s}{mark}")
         return "\n".join([*lines, *map(str, self.weaknesses)])

@@ -106,8 +106,8 @@ class Search:
 
         The weight of a joint's samples falls smoothly to zero as the joint stops.
         """
-        every = np.full(self.count, self.recorded / self.count)
-        return np.asarray(self._tell(x, self.basis.at(self.grid), every, True))
+        multiplicity = np.full(self.count, self.recorded / self.count)
+        return np.asarray(self._tell(x, self.basis.at(self.grid), multiplicity, True))
 
     def exact_information(self, x: np.ndarray) -> Float[np.ndarray, "P P"]:
         """Return the information of all samples of the recording, in scales, without those of
@@ -202,17 +202,18 @@ class Search:
         scores = [self.score(self.information(motion)) for motion in (kept_motion, inside)]
         return kept_motion if scores[0] < scores[1] else inside
 
-    def _motion(self, x: Array, basis: Float[Floats, "3 s m"]) -> Float[Array, "s n 3"]:
-        """Return positions, rates and accelerations of all joints."""
+    def _motion(self, x: Array, basis: Float[Floats, "4 s m"]) -> Float[Array, "s n 4"]:
+        """Return positions of all joints and their first three derivatives."""
         middle = jnp.zeros(self.unit.shape).at[:, 0].set(self.box.middle[0])
         return self.program.motion(
             jnp.asarray(basis), middle + self.unit * jnp.reshape(x, self.unit.shape)
         )
 
-    def _samples(self, x: Array, basis: Float[Floats, "3 s m"]) -> Samples:
+    def _samples(self, x: Array, basis: Float[Floats, "4 s m"]) -> Samples:
         """Return a motion for given values of the functions of time."""
         motion = self._motion(x, basis)
         torque = self.program.torques(jnp.asarray(self.theta), motion)
+        motion = motion[:, :, :3]
         values = jnp.concatenate([motion, torque[:, :, None]], axis=2).transpose(0, 2, 1)
         use = jnp.abs(values - self.box.middle) / self.box.half
         use = use.reshape(len(motion), -1)
@@ -235,18 +236,30 @@ class Search:
         return bound, bound
 
     def _information(
-        self, x: Array, basis: Float[Floats, "3 s m"], every: Float[Array, " s"], smooth: Array
+        self,
+        x: Array,
+        basis: Float[Floats, "4 s m"],
+        multiplicity: Float[Array, " s"],
+        smooth: Array,
     ) -> Float[Array, "P P"]:
-        """Return the information of samples, each counted ``every`` times."""
+        """Return the information matrix of samples, for the parameters in their scales.
+
+        Args:
+            x: coefficients of the motion.
+            basis: values and three derivatives of the functions of time at the samples.
+            multiplicity: number of recorded samples that each one stands for.
+            smooth: whether a joint's samples count in part, r²/(r² + moving²) at the rate r;
+                otherwise in full if r exceeds the design's ``moving``, or not at all.
+        """
         motion = self._motion(x, basis)
         rate, slow = motion[:, :, 1], self.design.moving
         soft = rate**2 / (rate**2 + slow**2)
         moving = jnp.where(smooth, soft, jnp.abs(rate) > slow)
-        weight = moving * self.precision * every[:, None]
+        weight = moving * self.precision * multiplicity[:, None]
         return self.program.information(jnp.asarray(self.theta), motion, weight)
 
     def _criterion(self, x: Array, kept: Float[Array, "P k"]) -> Float[Array, ""]:
         """Return the criterion of a motion."""
-        every = jnp.full(self.count, self.recorded / self.count)
-        gained = self._information(x, self.basis.at(self.grid), every, jnp.asarray(True))
+        multiplicity = jnp.full(self.count, self.recorded / self.count)
+        gained = self._information(x, self.basis.at(self.grid), multiplicity, jnp.asarray(True))
         return criterion_of(kept.T @ (gained + self.before) @ kept, self.design.criterion)

@@ -25,9 +25,10 @@ class Impacts:
     state and rate 0 before the impact, and are not compared.
 
     The residual is the error of the rates after the impact, as components of the kinetic-energy
-    norm of the recorded axes, divided by the norm of the recorded rates after (before, if less than
-    a hundredth of that is left). That norm uses the initial model, so that parameters cannot reduce
-    errors by changing the norm.
+    norm of the recorded axes. It is divided by the norm of the recorded rates after the impact, or
+    before it if the norm after is less than a hundredth of that. The norm uses the initial model,
+    so that parameters cannot reduce errors by changing it.
+
     ``Method(threshold=0.1)`` nearly minimises the mean of the norms; the default minimises their
     mean square.
     """

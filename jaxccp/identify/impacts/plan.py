@@ -119,7 +119,8 @@ class ImpactPlan:
     def curves(
         self, subject: Subject, segment: ImpactPairs, change: Float[Array, " 0"]
     ) -> tuple[Float[Array, " 1"], Float[Array, "1 k"], Float[Array, "1 k"], Bool[Array, "1 k"]]:
-        """Return rates after an impact, measured and predicted [m/s, rad/s], as one sample.
+        """Return the time 0, measured and predicted rates after an impact [m/s, rad/s], and a mask
+        of ones, each with one sample.
 
         Args:
             subject: the model with the parameters' values.

@@ -76,8 +76,10 @@ def with_drives(
 def without_actuators(
     subject: Subject, torques: Sequence[str], motions: Sequence[str] = ()
 ) -> Subject:
-    """Return the subject without its actuators on some axes. Those on tendons are gone where they
-    move an axis whose torque was measured, which has their part in it.
+    """Return the subject with zero force of its actuators on these axes.
+
+    An actuator on a tendon exerts none either if it moves an axis with a measured torque, since
+    that torque includes its part.
 
     Args:
         subject: the model.

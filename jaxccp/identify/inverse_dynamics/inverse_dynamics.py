@@ -17,15 +17,21 @@ class InverseDynamics:
     Positions go through a zero-phase Butterworth filter of order 4 and are differentiated twice by
     central differences; torques, controls and the sign of dry friction go through the same filter.
     Samples of a joint slower than ``moving`` do not show its dry friction, and are left out for
-    that joint, as are those at its limits. If no torques were recorded, the torques of the model's
-    actuators at the recorded controls are compared, with the noise that these have (the median over
-    a recording); activations follow the controls from the beginning of a recording, with the time
-    constants of the model as it was given, and the noise of their controls does not count. A torque
-    without a given noise starts with a hundredth of its spread. Beside recorded torques, controls
-    of actuators on joints that are coupled to those of the torques count too. Torques and controls
-    act their delay after they are recorded, as in simulations; delays of position channels have no
-    effect. The torque at an axis includes that which its couplings transmit to others. Contacts are
-    not taken into account.
+    that joint, as are those at its limits. Contacts are not taken into account.
+
+    The torque at an axis includes that which its couplings transmit to others; controls of
+    actuators on axes that are coupled to those with recorded torques count too. Torques and
+    controls act their delay after they are recorded, as in simulations; delays of position channels
+    have no effect.
+
+    If no torques were recorded, those of the model's actuators at the recorded controls are
+    compared. Activations follow the controls from the beginning of a recording, with the time
+    constants of the model as it was given.
+
+    The standard deviation of a torque is first that of its given noise after the filter, or else a
+    hundredth of the torque's spread. With controls alone it is the change of the torque by the
+    given noise of the controls, the median over a recording; noise of controls that act through
+    activations does not count.
 
     References: Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook
     of Robotics, 2016, chapter 6.

@@ -10,9 +10,16 @@ from jaxccp.io.errors import InputError
 CLOCKS = ("time", "t", "timestamp")
 """Names of the column of times, if ``columns`` names no other; in small or capital letters, alone
 or with a unit such as ``[ms]`` or ``_ms``."""
-UNITS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+SPELLINGS = {
+    1.0: ("s", "sec", "secs", "second", "seconds"),
+    1e-3: ("ms", "msec", "millisecond", "milliseconds"),
+    1e-6: ("us", "µs", "μs", "usec", "microsecond", "microseconds"),
+    1e-9: ("ns", "nsec", "nanosecond", "nanoseconds"),
+}
+UNITS = {name: factor for factor, names in SPELLINGS.items() for name in names}
 """Seconds of each unit of time."""
-UNIT = re.compile(r"(?:\s*[\[(]\s*(?P<bracketed>\w+)\s*[\])]|_(?P<suffix>\w+))$")
+UNIT = re.compile(r"(?:\s*[\[(]\s*(?P<bracketed>\w+)\s*[\])]|_(?P<suffix>[^\W_]+))$")
+"""Unit at the end of a column's name: ``Time [ms]``, ``robot_time_ms``."""
 
 
 def clock_of(path: Path, names: Collection[str], reading: ReaderSettings) -> str:
@@ -46,17 +53,31 @@ def unit_of(name: str) -> str | None:
     return unit if unit in UNITS else None
 
 
-def seconds(clock: str, unit: str | None, reading: ReaderSettings) -> tuple[float, tuple[str, ...]]:
+def seconds(
+    path: Path, clock: str, below: str, reading: ReaderSettings
+) -> tuple[float, tuple[str, ...]]:
     """Return the factor from a column of times to seconds, and a note where its unit gives it.
 
     Args:
+        path: path of the file, for error messages.
         clock: name of the column.
-        unit: its unit in the file, if it has one.
+        below: unit in the row below the names; empty without one.
         reading: settings, whose ``scale`` goes before the unit.
+
+    Raises:
+        InputError: the unit in the row below the names is not known.
     """
     for name in (clock, TIME):
         if name in reading.scale:
             return float(reading.scale[name]), ()
+    unit = unit_of(clock) or unit_of(f"[{below}]")
+    if unit is None and any(map(str.isalpha, below)):
+        raise InputError(
+            path,
+            f"has times in {below!r}, which is no unit that is known",
+            f"say how many seconds it is: scale={{{TIME!r}: 60}}; known are s, ms, us and ns",
+            clock,
+        )
     if unit is None:
         return 1.0, ()
     return UNITS[unit], ((f"times {clock!r} are read in {unit}",) if UNITS[unit] != 1.0 else ())

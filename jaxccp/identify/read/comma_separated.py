@@ -1,12 +1,13 @@
 """Text files of columns with a header, separated by commas, semicolons, tabs or spaces."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.read.clock import clock_of, seconds, unit_of
+from jaxccp.identify.read.channel_name import channel_name
+from jaxccp.identify.read.clock import clock_of, seconds
 from jaxccp.identify.read.reading import RUN, Column, ReaderSettings, Table, first_rows
 from jaxccp.io.errors import InputError
 
@@ -29,13 +30,15 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
 
     Lines of comments are skipped, but for a header that is one, as NumPy writes it. A row of units
     below the header tells the unit of times. Commas are decimal where they separate no columns.
+    Columns that are not read may hold text.
 
     Args:
         path: path of the file.
         reading: settings of the reader.
 
     Raises:
-        InputError: the header or the times are missing, or a cell is not a finite number.
+        InputError: the header or the times are missing, the unit of times is not known, or a cell
+            of a column that is read is not a finite number.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -53,15 +56,16 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
         units = [unit.strip(" []()") for unit in cells.pop(0)[1]]
         shown = ", ".join(dict.fromkeys(filter(None, units)))
         notes = (f"of the units {shown} only that of times is read",)
-    values = _numbers(path, names, cells, decimal)
     clock = clock_of(path, names, reading)
-    unit = dict(zip(names, units, strict=False)).get(clock, "").lower()
-    factor, scaled = seconds(clock, unit_of(clock) or unit_of(f"[{unit}]"), reading)
-    starts = np.zeros(1, int)
-    if (run := reading.column_of(RUN)) is not None:
-        if run not in names:
-            raise InputError(path, f"has no column {run!r}", f"it has {', '.join(names)}")
-        starts = first_rows(values[:, names.index(run)])
+    factor, scaled = seconds(
+        path, clock, dict(zip(names, units, strict=False)).get(clock, ""), reading
+    )
+    run = reading.column_of(RUN)
+    if run is not None and run not in names:
+        raise InputError(path, f"has no column {run!r}", f"it has {', '.join(names)}")
+    used = {name for name in names if name in (clock, run) or _is_read(name, path, reading)}
+    values = _numbers(path, names, used, cells, decimal)
+    starts = np.zeros(1, int) if run is None else first_rows(values[:, names.index(run)])
     time = values[:, names.index(clock)] * factor
     columns = tuple(
         Column(name, values[:, k]) for k, name in enumerate(names) if name not in (clock, run)
@@ -94,8 +98,18 @@ def _split(lines: Sequence[tuple[int, str]], separator: str) -> list[Row]:
     return [(lines[reader.line_num - 1][0], row) for row in reader]
 
 
-def _numbers(path: Path, names: Sequence[str], rows: Sequence[Row], decimal: str) -> np.ndarray:
-    """Return the numbers of all cells, or raise InputError where there is none."""
+def _is_read(name: str, path: Path, reading: ReaderSettings) -> bool:
+    """Tell whether a column is a channel, by ``columns`` or else by its name."""
+    if name in reading.columns:
+        return reading.columns[name] is not None
+    return channel_name(name, path) is not None
+
+
+def _numbers(
+    path: Path, names: Sequence[str], used: Collection[str], rows: Sequence[Row], decimal: str
+) -> np.ndarray:
+    """Return the numbers of all cells, or raise InputError where a used column has none; other
+    columns have NaN there."""
     values = np.empty((len(rows), len(names)))
     for place, (line, row) in enumerate(rows):
         if len(row) != len(names):
@@ -104,7 +118,9 @@ def _numbers(path: Path, names: Sequence[str], rows: Sequence[Row], decimal: str
             )
         for column, cell in enumerate(row):
             number = _number(cell, decimal)
-            if number is None or np.isinf(number):
+            if number is None and names[column] not in used:
+                number = np.nan
+            elif number is None or (np.isinf(number) and names[column] in used):
                 raise InputError(
                     path,
                     f"line {line} has {cell!r}, which is no {'' if number is None else 'finite '}"

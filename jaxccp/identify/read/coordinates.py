@@ -65,6 +65,8 @@ def of_coordinates(
         columns.append(Column(f"qpos[{coordinate}]", values, "qpos", target, f'pose["{target}"]'))
     balls = [topology.linkage.axes[axis].rsplit(".", 1)[0] for axis in places.ball[2]]
     notes = (f"not read: rotations of the balls {', '.join(balls)}",) if balls else ()
+    if places.nodes.size:
+        notes = (*notes, "not read: nodes of flexible bodies, which start as the model has them")
     return columns, notes
 
 

@@ -43,14 +43,14 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
             *(name for name in FIELDS if name in features),
         ]
         parts = [parquet.read_table(file, columns=stored_names) for file in files]
+        stored = {
+            name: np.concatenate([np.array(part[name].to_pylist(), float) for part in parts])
+            for name in (stored_names if parts else ())
+        }
     except Exception as error:  # json and arrow raise their own kinds
         raise InputError(path, f"cannot be read ({error!r})", "give a whole data set") from None
     if not parts:
         raise InputError(path, "has no parquet files in data/", "download them too")
-    stored = {
-        name: np.concatenate([np.array(part[name].to_pylist(), float) for part in parts])
-        for name in stored_names
-    }
     episode = stored["episode_index"].astype(int)
     order = np.lexsort((stored["timestamp"], episode))
     episode = episode[order]

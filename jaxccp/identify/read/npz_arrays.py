@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxccp.identify.read.channel_name import ROS, channel_name
-from jaxccp.identify.read.clock import clock_of, seconds, unit_of
+from jaxccp.identify.read.clock import clock_of, seconds
 from jaxccp.identify.read.reading import RUN, Column, ReaderSettings, Table, first_rows
 from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.io.arrays import Arrays
@@ -21,7 +21,7 @@ JOINTS = {
     "tau": "torque",
     "q_cmd": "control",
     "q_motion": "motion",
-    **{kind: kind for kind in ("position", "rate", "acceleration", "torque")},
+    **{kind: kind for kind in ("position", "rate", "acceleration", "torque", "motion")},
     **ROS,
 }
 """Kind of channel for each array with values of all joints."""
@@ -45,25 +45,28 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
 
     Raises:
         InputError: the file has no time, does not name as many joints as an array has columns, or
-            has a channel with another number of samples.
+            has a channel with another number of samples or without real numbers.
     """
     with Arrays(path) as arrays:
         clock = clock_of(path, arrays.names(), reading)
-        factor, notes = seconds(clock, unit_of(clock), reading)
+        factor, notes = seconds(path, clock, "", reading)
         time = arrays.floats(clock, None) * factor
         run, unread = reading.column_of(RUN), []
         joints = reading.joints
         if joints is None and "joint_names" in arrays:
             joints = arrays.texts("joint_names")
         columns: list[Column] = []
+        own = (clock, run, "joint_names", "start", "runs")
+        left_out = tuple(x for x in arrays.names() if x not in own and reading.leaves_out(x))
         for name in arrays.names():
-            if name in (clock, run, "joint_names", "start", "runs"):
+            if name in (*own, *left_out):
                 continue
             if arrays.kind(name) not in "fiu" or arrays.shape(name)[:1] != time.shape:
                 listed = name in reading.columns or _of_joints(name, reading)
                 if listed or channel_name(name, path) is not None:
-                    shape = arrays.shape(name)
-                    raise arrays.fault(name, f"has shape {shape}", f"time has {time.shape}")
+                    arrays.numbers(name)  # says so if these are no numbers
+                    mend = f"time has {time.shape}; or leave it out: columns={{{name!r}: None}}"
+                    raise arrays.fault(name, f"has shape {arrays.shape(name)}", mend)
                 unread.append(name)
                 continue
             values = arrays.numbers(name)
@@ -110,6 +113,7 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
             labels=labels,
             notes=notes,
             roles=roles,
+            left_out=left_out,
         )
     ]
 

@@ -35,7 +35,7 @@ class ReaderSettings:
 
         Args:
             path: path of the file, for error messages.
-            what: the file has, that the mechanism explains.
+            what: what the file has that can be read only with the mechanism, for error messages.
 
         Raises:
             InputError: no mechanism was given.
@@ -48,12 +48,18 @@ class ReaderSettings:
         """Return the name of the column that ``columns`` says to be ``time`` or ``run``."""
         return next((name for name, meaning in self.columns.items() if meaning == role), None)
 
-    def servo(self, path: Path, axis: str) -> str:
+    def leaves_out(self, array: str) -> bool:
+        """Tell whether ``columns`` leaves an array out, and names no single column of it."""
+        single = any(name.startswith(f"{array}[") for name in self.columns)
+        return not single and self.columns.get(array, array) is None
+
+    def servo(self, path: Path, axis: str, array: str) -> str:
         """Return the name of the position actuator of an axis.
 
         Args:
             path: path of the file with the commands, for error messages.
             axis: name of the axis.
+            array: name of the array with the commands, for error messages.
 
         Raises:
             InputError: no mechanism was given, or the axis has no position actuator.
@@ -73,7 +79,7 @@ class ReaderSettings:
             raise InputError(
                 path,
                 f"has commanded positions of {axis}, which no position actuator drives",
-                "leave them out (columns={'q_cmd': None}), or read them as motion",
+                f"leave them out (columns={{{array!r}: None}}), or read them as motion",
             )
         return linkage.actuators[servos[0]]
 
@@ -114,12 +120,14 @@ class Table:
     """Remarks of the reader."""
     roles: tuple[str, ...] = ()
     """Names of the file's columns of times and of runs, which are no channels."""
+    left_out: tuple[str, ...] = ()
+    """Names of the arrays that ``columns`` leaves out and that have not been read."""
 
     @property
     def names(self) -> set[str]:
         """Names of all columns and of arrays of all joints."""
         parts = [name for column in self.columns for name in (column.name, column.group) if name]
-        return {*parts, *self.roles}
+        return {*parts, *self.roles, *self.left_out}
 
 
 def first_rows(runs: Float[np.ndarray, " s"]) -> Int[np.ndarray, " r"]:

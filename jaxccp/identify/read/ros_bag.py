@@ -39,8 +39,8 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
 
     Raises:
         InputError: the package rosbags is not installed, the bag is damaged, has fewer than two
-            joint states of the topic, several topics of which none is chosen, or times that go back
-            by more than :data:`LATE`.
+            joint states of the topic, several topics of which none is chosen, times that go back
+            by more than :data:`LATE`, or a message without a number for each of its joints.
     """
     anyreader = imported("rosbags.highlevel.anyreader", path)
     typesys = imported("rosbags.typesys", path)
@@ -80,6 +80,13 @@ def read(path: Path, reading: ReaderSettings) -> list[Table]:
         values = np.full((len(time), len(names)), np.nan)
         for row, message in zip(rows, messages, strict=True):
             samples = getattr(message, field)
+            if len(samples) not in (0, len(message.name)):
+                raise InputError(
+                    path,
+                    f"has {len(samples)} numbers of {field} for {len(message.name)} joints",
+                    "record one for each joint, or none",
+                    str(topic),
+                )
             if len(samples):
                 values[row, [names.index(name) for name in message.name]] = samples
         if np.isfinite(values).any():

@@ -48,14 +48,15 @@ def recordings_of(table: Table, reading: ReaderSettings) -> list[Recording]:
                 f"it has {', '.join(sorted(names))}{suggestion(name, names)}",
             )
     signals: dict[str, dict[str, dict[int | None, np.ndarray]]] = {}
-    unread = []
+    unread, left_out = [], []
     for column in table.columns:
         channels = _channels(column, reading, table.path)
-        if not channels and column.name not in reading.columns:
+        if not channels and not {column.name, column.group} & set(reading.columns):
             unread.append(column.group or column.name)
         for kind, target, component in channels:
-            label, *_ = names = names_of(kind, target)
-            if any(matches(name, pattern) for name in names for pattern in reading.leave_out):
+            label, *_ = spellings = names_of(kind, target)
+            if any(matches(name, pattern) for name in spellings for pattern in reading.leave_out):
+                left_out.append(label)
                 continue
             parts = signals.setdefault(kind, {}).setdefault(target, {})
             if component in parts:
@@ -63,6 +64,9 @@ def recordings_of(table: Table, reading: ReaderSettings) -> list[Recording]:
                     table.path, f"two columns are {label}", "leave one out by columns=", column.name
                 )
             parts[component] = _scaled(reading, (kind, target, component), column)
+    if not signals and left_out:
+        what = f"has no channel but {', '.join(left_out)}, which leave_out leaves out"
+        raise InputError(table.path, what, "leave out less")
     if not signals:
         raise InputError(
             table.path,
@@ -99,8 +103,8 @@ def _channels(
             continue
         if text in KINDS and column.target:
             target = column.target
-            if text == "control":
-                target = reading.servo(path, target)
+            if text == "control" and not any(matches(text, p) for p in reading.leave_out):
+                target = reading.servo(path, target, column.group)
             out.append((text, target, None))
             continue
         parsed = channel_name(text, path)

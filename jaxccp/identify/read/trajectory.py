@@ -35,25 +35,29 @@ def read_motion(path: Path, reading: ReaderSettings) -> list[Table]:
     with Arrays(path) as arrays:
         time = arrays.floats("time", None)
         qpos = arrays.floats("qpos", len(time), None)
+        left_out = tuple(x for x in arrays.names() if x != "qpos" and reading.leaves_out(x))
         qvel, ctrl = (
-            arrays.floats(name, len(time), None) if name in arrays else None
+            arrays.floats(name, len(time), None)
+            if name in arrays and name not in left_out
+            else None
             for name in ("qvel", "ctrl")
         )
         columns, notes = of_coordinates(mechanism, path, qpos, qvel, ctrl)
         unread = []
         for name in arrays.names():
-            if name in MOTION:
+            if name in (*MOTION, *left_out):
                 continue
             if not _is_channel(name, path, reading):
                 unread.append(name)
                 continue
             if arrays.shape(name)[:1] != time.shape:
                 shape = arrays.shape(name)
-                raise arrays.fault(name, f"has shape {shape}", f"time has {time.shape}")
+                mend = f"time has {time.shape}; or leave it out: columns={{{name!r}: None}}"
+                raise arrays.fault(name, f"has shape {shape}", mend)
             columns.append(Column(name, arrays.numbers(name)))
     if unread:
         notes = (*notes, f"not read: {', '.join(unread)}")
-    return [Table(path, path.stem, time, tuple(columns), notes=notes)]
+    return [Table(path, path.stem, time, tuple(columns), notes=notes, left_out=left_out)]
 
 
 def _is_channel(name: str, path: Path, reading: ReaderSettings) -> bool:

@@ -90,11 +90,12 @@ def activations_along(
 def controls_before(
     subject: Subject, recordings: Sequence[Recording], starts: Sequence[tuple[int, float]]
 ) -> History | None:
-    """Return the recorded controls that determine the activations at the start of each segment;
-    None if the model has no activations.
+    """Return the recorded controls before each segment, from which its initial activations are
+    computed, and the activations where they begin; None if the model has no activations.
 
-    They begin so early that a filter forgets what was before, although its time constant may
-    change; until there, activations are those of the subject.
+    They begin :data:`MEMORY` time constants of the slowest filter before the segment: then it has
+    forgotten what was before, even if its time constant changes in a fit. The activations there are
+    computed with the subject's own numbers, driven from the beginning of the recording.
 
     Args:
         subject: the model.

@@ -40,20 +40,21 @@ def features(
 
 
 def readings(
-    subject: Subject, own: int, sensors: Sensors, state: State, control: Float[Array, " nm"]
+    subject: Subject, own_sites: int, sensors: Sensors, state: State, control: Float[Array, " nm"]
 ) -> dict[str, Float[Array, " k"]]:
-    """Return the readings of a model's sensors by name, on their places on the bodies, wherever
-    parameters have the centres of mass.
+    """Return the readings of a model's sensors by name.
+
+    Sensors keep their places on the bodies when parameters move the centres of mass.
 
     Args:
-        subject: the model; sites may have been added to it.
-        own: number of the sites that the model has without these.
+        subject: the model; sites for recorded frames may have been added to it.
+        own_sites: number of sites that the model had before.
         sensors: sensors of the model without parameters.
         state: a state of the model.
         control: control of each actuator.
     """
     # Frames of sensors are numbered from the model's own sites on.
-    model = replace(subject.model, sites=subject.model.sites.take(range(own)))
+    model = replace(subject.model, sites=subject.model.sites.take(range(own_sites)))
     shift = subject.centre_shift[np.array(sensors.frames.bodies)]
     frames = replace(sensors.frames, position=sensors.frames.position - shift)
     return replace(sensors, frames=frames).values(model, state, control)

@@ -51,7 +51,10 @@ class Batch:
     recording: np.ndarray
     """Number of the recording of each segment [n]."""
     start_deviation: Float[np.ndarray, "n x"]
-    """Standard deviation of the initial coordinates and rates: x = 2 nv, or 0 if they are exact."""
+    """Standard deviation of measured initial coordinates and rates: x = 2 nv, or 0 if they are
+    exact."""
+    prior_deviation: Float[np.ndarray, "n x"]
+    """The same, but larger for those in a gap of the recording, which were not measured."""
     joined: np.ndarray
     """Mask of the segments that end where the next one starts, and have to reach its initial state
     [n]."""
@@ -65,7 +68,8 @@ class Batch:
             recording: number of the recording of each segment [n].
         """
         count = len(recording)
-        return Batch(segments, recording, np.zeros((count, 0)), np.zeros(count, bool))
+        exact = np.zeros((count, 0))
+        return Batch(segments, recording, exact, exact, np.zeros(count, bool))
 
     def __len__(self) -> int:
         return len(self.recording)
@@ -78,7 +82,13 @@ class Batch:
         """Return the batch of the segments at these indices; those that followed each other stay
         joined."""
         joined = self.joined[which] & (np.diff(which, append=-1) == 1)
-        return Batch(self.take(which), self.recording[which], self.start_deviation[which], joined)
+        return Batch(
+            self.take(which),
+            self.recording[which],
+            self.start_deviation[which],
+            self.prior_deviation[which],
+            joined,
+        )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 from scipy.spatial.transform import Rotation
 
 from jaxccp.identify.recordings.filters import filled_poses, smoothed
@@ -13,6 +13,14 @@ from jaxccp.identify.subject import Subject
 from jaxccp.math import quaternion
 from jaxccp.sensors.coordinates.addresses import Places, address_range
 from jaxccp.sensors.coordinates.coordinates import Coordinates
+
+OPEN = 1.0, 10.0
+"""Standard deviations of coordinates [m, rad] and rates [m/s, rad/s] that were not recorded."""
+GAP = 2.0
+"""Time to the nearest sample, in long intervals of a channel, from which a time is in a gap."""
+LONG = 0.99
+"""Fraction of a channel's intervals that are shorter than a long one: so few are gaps, and not
+the pauses between bursts of samples."""
 
 
 def displaced(
@@ -104,6 +112,11 @@ class MeasuredMotion:
         # Index of the channel of each coordinate, and of its rate if that was recorded; -1: none.
         self.channels: Int[np.ndarray, "2 nv"] = np.full((2, places.nv), -1)
         index = subject.channels.names.index
+        self._samples = {
+            index(channel.name): _samples(time[np.isfinite(channel.values).all(axis=1)])
+            for kind in ("motion", "position", "pose", "rate")
+            for channel in recording.of_kind(kind)
+        }
         self._quaternions = _positions(places)[1][0]
         axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
         channels = [*recording.of_kind("motion"), *recording.of_kind("position")]
@@ -153,6 +166,29 @@ class MeasuredMotion:
         qpos[self._quaternions] /= np.linalg.norm(qpos[self._quaternions], axis=1, keepdims=True)
         return qpos, qvel, qacc
 
+    def missing(self, when: float) -> Bool[np.ndarray, " x"]:
+        """Return the mask of measured coordinates, then rates, that are in a gap of the recording
+        at a time: they are interpolated between samples far from it.
+
+        Args:
+            when: the time [s].
+        """
+        gaps = []
+        for channel, (time, furthest) in self._samples.items():
+            near = time[max(np.searchsorted(time, when) - 1, 0) :][:2]
+            if np.min(np.abs(near - when), initial=np.inf) > furthest:
+                gaps.append(channel)
+        position, rate = self.channels
+        return np.isin([position, np.where(rate < 0, position, rate)], gaps).ravel()
+
+
+def _samples(time: Float[np.ndarray, " s"]) -> tuple[Float[np.ndarray, " s"], float]:
+    """Return times of samples [s], and the time to the nearest one from which a time is in a gap
+    [s]."""
+    if len(time) < 2:
+        return time, 0.0
+    return time, GAP * float(np.quantile(np.diff(time), LONG, method="lower"))
+
 
 def body_rates(
     time: Float[np.ndarray, " s"], orientation: Float[np.ndarray, "s 4"]
@@ -179,8 +215,9 @@ def start_deviation(
 
     Returns:
         Deviations of coordinates [m, rad], then of rates [m/s, rad/s]. For coordinates they are ten
-        times the noise of recorded positions (1e-3 for poses and motions); for rates, ``share``
-        times their root mean square, at least 1e-3. Where nothing was recorded they are 1 and 10.
+        times the noise of recorded positions, at least 1e-6, and 1e-2 for poses and motions; for
+        rates, ``share`` times their root mean square, at least 1e-3. Where nothing was recorded
+        they are :data:`OPEN`.
     """
     places, linkage = subject.layout.places, subject.model.topology.linkage
     noise = np.full(places.nv, 1e-3)
@@ -188,5 +225,5 @@ def start_deviation(
         axis = linkage.axis(channel.target)
         noise[places.single[1][places.single[2] == axis]] = noise_of(recording, channel)
     speed = np.sqrt(np.mean(start.qvel**2, axis=0))
-    rate = np.where(start.known, np.maximum(share * speed, 1e-3), 10.0)
-    return np.concatenate([np.where(start.known, np.maximum(10.0 * noise, 1e-6), 1.0), rate])
+    rate = np.where(start.known, np.maximum(share * speed, 1e-3), OPEN[1])
+    return np.concatenate([np.where(start.known, np.maximum(10.0 * noise, 1e-6), OPEN[0]), rate])

@@ -128,6 +128,18 @@ def columns_of(plan: Curved) -> tuple[Column, ...]:
     return tuple(out)
 
 
+def _orientations(observations: Sequence[Observation]) -> list[int]:
+    """Return the first column of each quaternion, of which both signs are one orientation: those of
+    poses, and of sensors of four numbers."""
+    out, place = [], 0
+    for item in observations:
+        pose = item.kind == "pose"
+        if pose or (item.kind == "sensor" and item.size == 4):
+            out.append(place + 3 * pose)
+        place += 7 if pose else item.size
+    return out
+
+
 def curves_of(fit: Fit) -> list[CaseCurves]:
     """Return the curves of all cases whose plans can be drawn, simulated from the initial states of
     the fit."""
@@ -156,7 +168,7 @@ def _of_case(fit: Fit, case: int, plan: Any) -> CaseCurves:
     time, measured, simulated, present = (np.concatenate(item) for item in zip(*parts, strict=True))
     segments = []
     columns = columns_of(plan)
-    scalar = [k for k, column in enumerate(columns) if column.part == "qw"]
+    scalar = _orientations(plan.observations)
     for number in range(len(plan.batch)):
         some = present[number].any(axis=1)
         values = np.where(present[number], measured[number], np.nan)[some]

@@ -71,7 +71,7 @@ class Centring:
                 0.5 * h * damping * mobility <= STABLE,
             )
 
-    def rows(self, model: Model) -> Model:
+    def with_armature_rows(self, model: Model) -> Model:
         """Return the model with rows of armature on the axes whose servo damping is centred."""
         linkage = model.topology.linkage
         axes = np.unique(linkage.actuated[linkage.servos])

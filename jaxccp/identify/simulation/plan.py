@@ -23,6 +23,7 @@ from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
 from jaxccp.identify.recordings.starts import (
+    OPEN,
     MeasuredMotion,
     displaced,
     displacement,
@@ -61,7 +62,7 @@ class SimulationPlan:
         self._leaps: bool = self.stepper.mean_velocity
         self._table = InputTable(roles, self.steps, margin, settings.step, self._leaps)
         self._centring = Centring.of(self.driven(subject), settings.step)
-        self.subject = replace(subject, model=self._centring.rows(subject.model))
+        self.subject = replace(subject, model=self._centring.with_armature_rows(subject.model))
         self._given, self._nominal = subject, self.driven(self.subject)
         self._rows, self._room = self._segment_starts(), 0
         self._history = controls_before(subject, recordings, self._rows) if roles.controls else None
@@ -69,7 +70,8 @@ class SimulationPlan:
 
     @property
     def independent_share(self) -> float:
-        """Number of samples, relative to those that overlapping segments compare."""
+        """Fraction of the compared samples that are different ones, not repeated by overlaps: time
+        between starts over length of a segment, at most 1."""
         return min(1.0, self.settings.spacing / self.settings.duration)
 
     @property
@@ -77,14 +79,14 @@ class SimulationPlan:
         """Number of unknowns of each segment's initial state."""
         return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
 
-    def coarser(self) -> "tuple[SimulationPlan, ...]":
+    def earlier_stages(self) -> "tuple[SimulationPlan, ...]":
         """Return the plans of earlier stages: over shorter simulations, then with longer steps.
 
         If the simulations start at the same times in steps of the same length, they are copies with
         fewer samples, which use the same compiled program.
         """
         plans, made = [], self
-        for settings in reversed(self.settings.coarser()):
+        for settings in reversed(self.settings.earlier_stages()):
             plan = copy.copy(made)
             plan.settings = settings
             if settings.step == made.settings.step and plan._segment_starts() == made._rows:
@@ -199,7 +201,8 @@ class SimulationPlan:
     def segment_starts(
         self, recording: Recording, length: float, every: float
     ) -> Float[np.ndarray, " n"]:
-        """Return the times at which segments of a recording start [s].
+        """Return the times at which segments of a recording start [s]. The recording may end before
+        the last segment does, but not before its middle, unless it is shorter than a segment.
 
         Args:
             recording: the recording.
@@ -267,10 +270,11 @@ class SimulationPlan:
         following = [parts[i + 1] if joins[i] else parts[i] for i in range(len(parts))]
         next_start = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(s.start for s in following))
         segments = replace(segments, next_start=next_start, history=self._history)
-        deviation = np.zeros((len(rows), 0))
+        measured = prior = np.zeros((len(rows), 0))
         if self.unknowns:
             share = self.settings.start_rate_deviation
             pairs = zip(self.recordings, self._starts, strict=True)
-            deviations = [start_deviation(self.subject, *pair, share) for pair in pairs]
-            deviation = np.stack([deviations[number] for number, _ in rows])
-        return Batch(segments, owners, deviation, joins)
+            measured = np.stack([start_deviation(self.subject, *p, share) for p in pairs])[owners]
+            gaps = [self._starts[number].missing(begin) for number, begin in rows]
+            prior = np.where(gaps, np.repeat(OPEN, measured.shape[1] // 2), measured)
+        return Batch(segments, owners, measured, prior, joins)

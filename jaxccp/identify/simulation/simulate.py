@@ -113,7 +113,7 @@ class Simulate:
         """Return the time between the starts of segments [s]."""
         return self.duration if self.every is None else self.every
 
-    def coarser(self) -> "tuple[Simulate, ...]":
+    def earlier_stages(self) -> "tuple[Simulate, ...]":
         """Return the comparisons that are fitted first, in order: over all lengths with the longest
         steps, then over the longest one with shorter steps.
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
+from jaxccp.execution.trees import is_traced
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.elements.fluid_boxes import read_fluid
 from jaxccp.io.mjcf.elements.read_sensors import read_sensors
@@ -107,6 +111,8 @@ def load(
 ) -> Loaded:
     """Load an MJCF or URDF model, with MuJoCo's compiler, in JAX's current default precision.
 
+    Under ``jit`` it is read when the program is traced, and is a constant of it.
+
     Args:
         model: path of a file, XML as a string, or MuJoCo's ``MjSpec`` or ``MjModel`` of one.
         packages: for a URDF, folders of packages by name, for ``package://`` paths. Other packages
@@ -130,6 +136,29 @@ def load(
             although options of a URDF are given.
     """
     options = UrdfOptions(check_packages(packages or {}), floating, actuators)
+    arguments = (model, options, allow_unsupported, max_contacts, softness)
+    if is_traced(jnp.zeros(())):  # under jit, where the checks of poses need numbers too
+        with jax.ensure_compile_time_eval():
+            return _read(*arguments)
+    return _read(*arguments)
+
+
+def _read(
+    model: str | Path | Any,
+    options: UrdfOptions,
+    allow_unsupported: bool,
+    max_contacts: int | None,
+    softness: bool,
+) -> Loaded:
+    """Load a model; arguments and errors are those of :func:`load`.
+
+    Args:
+        model: path, XML, or MuJoCo's description.
+        options: settings for a URDF.
+        allow_unsupported: whether to leave out what cannot be simulated.
+        max_contacts: capacity for contacts.
+        softness: whether contacts have the softness of the file.
+    """
     report = ImportReport()
     source = Source(model, options, report)
     reading = LoadOptions(source.origin, options, softness)

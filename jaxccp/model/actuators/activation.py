@@ -132,7 +132,7 @@ def commands(
     return limited.at[np.array(activations.actuators)].set(activation_of(activations, state))
 
 
-def later(
+def advance_activations(
     actuators: Actuators,
     activations: Activations | None,
     state: State,

@@ -85,11 +85,11 @@ def _dimensions(model: Model) -> tuple[Dimension, ...]:
 def _declared(
     table: type, sizes: tuple[int, ...]
 ) -> tuple[tuple[str, tuple[int, ...], tuple[int | str, ...]], ...]:
-    """Return name, shape and declared dimensions of each field of a class that is an array of
-    floats with a known number of rows.
+    """Return name, shape and declared dimensions of those fields of a class that are arrays whose
+    dimensions are all known.
 
     Args:
-        table: the class.
+        table: a dataclass; any other class has none.
         sizes: number of rows that each of :data:`SYMBOLS` stands for.
     """
     known: dict[int | str, int] = dict(zip(SYMBOLS, sizes, strict=True))

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from jaxccp.model.inputs.check import is_number
 from jaxccp.model.shapes.shape import require_positive
 
 
@@ -23,7 +24,7 @@ class Box:
             raise ValueError(f"Box: half_extents must be three lengths, not {self.half_extents!r}")
         for axis, extent in zip("xyz", self.half_extents, strict=True):
             require_positive("Box", f"half extent along {axis}", extent)
-        if not 0 <= self.rounding < min(self.half_extents):
+        if not (is_number(self.rounding) and 0 <= self.rounding < min(self.half_extents)):
             raise ValueError(
                 f"Box: rounding must lie in [0, {min(self.half_extents)}), the smallest half "
                 f"extent, not {self.rounding!r}"

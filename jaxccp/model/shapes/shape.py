@@ -5,6 +5,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.model.inputs.check import is_number
+
 
 class Shape(Protocol):
     """A geometric primitive in the axes of its frame; its constructor checks it."""
@@ -38,7 +40,7 @@ def require_positive(shape: str, name: str, value: float) -> None:
         value: the length [m].
 
     Raises:
-        ValueError: the length is not positive or not finite.
+        ValueError: the length is no single number, not positive or not finite.
     """
-    if not (np.isfinite(value) and value > 0):
+    if not (is_number(value) and np.isfinite(value) and value > 0):
         raise ValueError(f"{shape}: {name} must be a positive length in metres, not {value!r}")

@@ -30,7 +30,8 @@ def grid_table(fields: Sequence[HeightField], reach: float) -> HeightGrid:
 
     Args:
         fields: the height fields.
-        reach: largest distance of a point of any shape that may meet them from its frame [m].
+        reach: largest distance at which a point can touch, from the origin of its shape's frame,
+            over all shapes that can touch a height field [m].
     """
     heights = [np.asarray(field.heights, float) for field in fields]
     size = np.max(np.reshape([h.shape for h in heights], (-1, 2)), axis=0, initial=0).astype(int)

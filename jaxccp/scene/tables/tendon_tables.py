@@ -110,7 +110,7 @@ def route_tendons(
     degree = max((len(coefficients) for *_, coefficients in terms), default=0)
     tendons_ = [spec_.tendon for spec_ in tendon_specs]
     constant = [0.0 if callable(spec_.length) else spec_.length or 0.0 for spec_ in tendons_]
-    padded = [np.pad(spec_, (0, degree - len(spec_))) for *_, spec_ in terms]
+    padded = [np.pad(coefficients, (0, degree - len(coefficients))) for *_, coefficients in terms]
     tendons = Tendons(
         jnp.asarray(np.array(padded, float).reshape(len(terms), degree), float),
         jnp.asarray(np.array([point for _, point in places], float).reshape(-1, 3), float),

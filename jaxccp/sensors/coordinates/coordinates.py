@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.acceleration import Acceleration
-from jaxccp.dynamics.rows.row import carried_rotors
+from jaxccp.dynamics.rows.row import relative_rotors
 from jaxccp.math import quaternion
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.linear3 import cross
@@ -248,7 +248,7 @@ class Coordinates:
             return posed
         motion = joint_motion(model, state)
         posed = forward_kinematics(model, posed, motion.coordinate, motion.rate)
-        return replace(posed, rotors=carried_rotors(model, state, motion))
+        return replace(posed, rotors=relative_rotors(model, state, motion))
 
     def with_activation(self, state: State, act: Float[Floats, " na"]) -> State:
         """Return ``state`` with the activations of ``act``.

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 import jaxccp
 from jaxccp import HHT, EulerImplicitLinearized, Model, State, Stop, with_structure
 from jaxccp.dynamics.stepper import Stepper
-from jaxccp.model.actuators.activation import later
+from jaxccp.model.actuators.activation import advance_activations
 
 STOP = Stop(1e-13)
 STEPPERS = {
@@ -241,7 +241,7 @@ def test_controls_activations_and_forces_on_their_limits() -> None:
     def activation(control: Array) -> Array:
         after = state
         for _ in range(n):
-            after = later(model.actuators, model.activations, after, control[None], h)
+            after = advance_activations(model.actuators, model.activations, after, control[None], h)
         assert after.activation is not None
         return after.activation[0]
 
@@ -251,3 +251,29 @@ def test_controls_activations_and_forces_on_their_limits() -> None:
 
     np.testing.assert_allclose(jax.grad(activation)(0.0), 1 - (1 - h / 0.05) ** n, rtol=1e-12)
     np.testing.assert_allclose(jax.jit(jax.grad(speed))(0.0), 3.0 * 0.01, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stepper", [EulerImplicitLinearized(0.01), HHT(0.01)])
+def test_a_ball_that_touches_what_it_hits(stepper: Stepper) -> None:
+    """A ball that starts in touch, without gravity, has the slopes of one that starts above: for
+    each millimetre that it starts higher it ends e millimetres lower, and its speed grows by that
+    of the impact with e, in steps of second order also from e = 0."""
+    radius, speed = 0.1, 2.0
+    builder, surface = jaxccp.ModelBuilder(gravity=(0, 0, 0)), jaxccp.Material(0.0, 0.5)
+    builder.add_shape(0, jaxccp.Plane(), material=surface)
+    place, velocity = (0, 0, radius), (0, 0, -speed)
+    builder.add_solid(jaxccp.Sphere(radius), 1.0, surface, position=place, velocity=velocity)
+    model, state = builder.build(max_contacts=1)
+
+    def end(gap_and_restitution: Array) -> Array:
+        gap, restitution = gap_and_restitution
+        shapes = replace(model.shapes, restitution=jnp.full(2, restitution))
+        start = replace(state, position=state.position.at[1, 2].add(gap))
+        after = stepper.step(replace(model, shapes=shapes), start)[0]
+        return jnp.stack([after.position[1, 2], after.velocity[1, 2]])
+
+    slopes = jax.jit(jax.jacfwd(end))
+    touching = slopes(jnp.array([0.0, 0.5]))
+    np.testing.assert_allclose(np.diag(touching), [-0.5, speed], rtol=1e-6)
+    if isinstance(stepper, HHT):
+        np.testing.assert_allclose(slopes(jnp.array([1e-3, 0.0]))[1, 1], speed, rtol=1e-6)

@@ -16,15 +16,19 @@ from jaxccp import (
     Plane,
     Prismatic,
     Revolute,
+    Spherical,
     State,
     Stop,
     difference,
+    forward_kinematics,
+    joint_motion,
     linearise,
     motor,
     retract,
     tangent_names,
 )
 from jaxccp.dynamics import Linearisation
+from jaxccp.model.kinematics.configuration import add_joint_coordinates
 from tests.dynamics.creature import CONTROL, creature
 
 H, G = 5e-3, 9.81
@@ -119,6 +123,84 @@ def test_central_differences(build) -> None:
     central = (ends(rows) - ends(-rows)) / (2 * s)
     exact = jnp.concatenate([linearisation.A, linearisation.B], axis=1).T
     np.testing.assert_allclose(exact, central, atol=2e-6 * float(jnp.abs(exact).max()))
+
+
+def test_a_state_of_a_motion_is_stepped_as_it_is() -> None:
+    """A bead slides out along an arm that turns freely. Where it is on its way, A has the change
+    of the turning by its speed: I ω is conserved, hence ω̇ = −2 r ṙ ω / I with I = 0.101 + r²."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    arm = builder.add_body(0.1, (0.1, 0.1, 0.1))
+    builder.add_joint(Revolute((0, 0, 1)), 0, arm, (0, 0, 0), name="turn")
+    bead = builder.add_body(1.0, (1e-3, 1e-3, 1e-3), (0.5, 0, 0))
+    builder.add_joint(Prismatic((1, 0, 0)), arm, bead, (0.5, 0, 0), name="out")
+    model, state = builder.build()
+    state = forward_kinematics(model, state, jnp.zeros(2), jnp.array([5.0, 1.0]))
+
+    @jax.jit
+    def on_the_way(state: State) -> tuple[State, Linearisation, State]:
+        state = jax.lax.fori_loop(0, 3, lambda _, s: STEPPER.step(model, s)[0], state)
+        return state, linearise(model, state, stepper=STEPPER), STEPPER.step(model, state)[0]
+
+    state, linearisation, after = on_the_way(state)
+    np.testing.assert_allclose(linearisation.after.twist, after.twist, atol=1e-12)
+    r, turn = 0.5 + state.joint_positions[1], joint_motion(model, state).rate[0]
+    slope = -2 * r * turn / (0.101 + r**2)
+    np.testing.assert_allclose(linearisation.A[2, 3], H * slope, rtol=0.05)
+
+
+def test_products_of_a_are_the_derivative_of_the_motion() -> None:
+    """The product of A along a motion of a hinge, a ball and a slide, with rotors, changes the
+    coordinates at its end as central differences of the motion by initial velocities do, up to
+    the error of steps."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    arm = builder.add_body(1.0, (0.02, 0.03, 0.04), (0.2, 0, 0))
+    builder.add_joint(Revolute((0, 1, 0), armature=0.05), 0, arm, (0, 0, 0), name="hinge")
+    top = builder.add_body(0.7, (0.01, 0.02, 0.015), (0.6, 0.1, 0))
+    builder.add_joint(Spherical(), arm, top, (0.4, 0, 0), name="ball")
+    bead = builder.add_body(0.5, (0.01, 0.01, 0.01), (0.8, 0.1, 0.1))
+    builder.add_joint(Prismatic((1, 0, 0), armature=0.05), top, bead, (0.8, 0, 0), name="out")
+    model, state = builder.build()
+    rate, steps, count = jnp.array([3.0, 2.0, -3.0, 1.0, 0.5]), 20, len(tangent_names(model))
+
+    @jax.jit
+    def product(state: State) -> Array:
+        def step(_: int, carry: tuple[State, Array]) -> tuple[State, Array]:
+            state, product = carry
+            linearisation = linearise(model, state, stepper=STEPPER)
+            return linearisation.after, linearisation.A @ product
+
+        return jax.lax.fori_loop(0, steps, step, (state, jnp.eye(2 * count)))[1]
+
+    @jax.jit
+    @jax.vmap
+    def end(change: Array) -> Array:
+        start = forward_kinematics(model, state, jnp.zeros(count), rate + change)
+        step = lambda _, state: STEPPER.step(model, state)[0]  # noqa: E731
+        return jax.lax.fori_loop(0, steps, step, start).joint_positions
+
+    s = 1e-5
+    ends = np.asarray(end(s * jnp.concatenate([jnp.eye(count), -jnp.eye(count)])))
+    central = (ends[:count] - ends[count:]).T / (2 * s)
+    start = forward_kinematics(model, state, jnp.zeros(count), rate)
+    slopes = product(start)[:count, count:]
+    ball = end(jnp.zeros((1, count)))[0]
+    pushed = jax.jacfwd(lambda change: add_joint_coordinates(model, ball, change))(jnp.zeros(count))
+    np.testing.assert_allclose(pushed @ slopes, central, atol=1e-3 * np.abs(central).max())
+
+
+def test_a_turned_mechanism_moves_on_as_before() -> None:
+    """Without gravity nothing depends on the angle of a first hinge, on the way too, where a ball
+    is all that turns fast."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    arm = builder.add_body(1.0, (0.1, 0.1, 0.1))
+    builder.add_joint(Revolute((1, 0, 0)), 0, arm, (0, 0, 0), name="hinge")
+    top = builder.add_body(1.0, (0.1, 0.2, 0.25))
+    builder.add_joint(Spherical(), arm, top, (0, 0, 0), name="ball")
+    model, state = builder.build()
+    state = forward_kinematics(model, state, jnp.zeros(4), jnp.array([0.0, 0.3, 5.0, 2.0]))
+    state, _ = STEPPER.step(model, state)
+    a = linearise(model, state, stepper=STEPPER).A
+    np.testing.assert_allclose(a[:, 0], np.eye(8)[0], atol=1e-10)
 
 
 def test_a_box_at_rest_stays_there() -> None:

@@ -18,6 +18,7 @@ from jaxccp import (
     retract,
     tangent_names,
 )
+from jaxccp.dynamics.rows.row import Step
 from jaxccp.math import quaternion
 from tests.dynamics.creature import creature
 from tests.dynamics.workshop import workshop
@@ -70,6 +71,22 @@ def test_no_change_is_none() -> None:
     assert_same(same, state)
     step = jax.jit(EulerImplicitLinearized(1e-3, stop=Stop(1e-13)).step)
     assert_same(step(model, same)[0], step(model, state)[0])
+
+
+def test_no_change_is_none_on_the_way() -> None:
+    """After a step, too, a change of zero leaves the state: the momenta of bodies and the rates of
+    rotors, which the rates of joints do not give."""
+    model, state = creature(9.81)
+    state, _ = EulerImplicitLinearized(1e-2, stop=Stop(1e-13)).step(model, state)
+    count = 2 * len(tangent_names(model))
+    same = retract(model, state, jnp.zeros(count))
+    assert_same(same, state)
+    motion = joint_motion(model, state)
+    rates = [Step(model, s, motion, 1e-2, jnp.zeros(0)).rotor_rate for s in (same, state)]
+    np.testing.assert_allclose(*rates, atol=1e-11)
+    change = jnp.asarray(np.random.default_rng(1).normal(0, 0.4, count))
+    after = retract(model, state, change)
+    np.testing.assert_allclose(difference(model, state, after), change, atol=1e-12)
 
 
 def test_a_pose_changes_as_velocities_lead() -> None:

@@ -192,6 +192,22 @@ def test_delassus_is_the_schur_complement(looped: bool) -> None:
         )
 
 
+def test_the_diagonal_changes_with_the_rows() -> None:
+    """If the rows of contacts are s times as long, their part of the diagonal is s² times as
+    large; loads that are shared as the diagonal says have the derivative of that."""
+    m = mechanism()
+
+    @jax.jit
+    def diagonal(s: jax.Array) -> jax.Array:
+        rest = replace(m.delassus.rest, contact_rows=s * m.delassus.rest.contact_rows)
+        return replace(m.delassus, rest=rest).diagonal()
+
+    expected = 2.0 * np.diag(m.rest @ m.inverse() @ m.rest.T)
+    expected[: len(LIMITS)] = 0.0
+    slope = jax.jvp(diagonal, (jnp.ones(()),), (jnp.ones(()),))[1]
+    np.testing.assert_allclose(slope, expected, atol=1e-12 * expected.max())
+
+
 def test_derivative_in_one_right_hand_side() -> None:
     """Reverse mode is right where nothing but ``r`` varies, as far as rows that repeat each
     other agree."""

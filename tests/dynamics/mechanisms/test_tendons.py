@@ -16,6 +16,7 @@ from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import (
+    STEPPERS,
     EulerImplicitLinearized,
     StepReport,
     accelerations,
@@ -269,6 +270,19 @@ def test_accelerations_of_coupled_bodies_that_move() -> None:
     assert cart == pytest.approx(slope * expected + curvature * spin**2, rel=1e-9)
     driver = acceleration.axis[linkage.axis("driver")]
     assert driver == pytest.approx(TORQUE / (INERTIA * (1 + RATIO**2)), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["euler", "hht"])
+def test_what_friction_holds_turns_no_rotor(name: str) -> None:
+    """Dry friction holds a mass: the rotor of a coupling has no force, the joint carries the
+    weight."""
+    builder = ModelBuilder(gravity=(0, 0, -9.81))
+    body = builder.add_body(1.0, (0.1, 0.1, 0.1))
+    builder.add_joint(Prismatic((0, 0, 1), friction=100.0), 0, body, (0, 0, 0), name="slide")
+    builder.add_tendon(Coupling({"slide": 1.0}, armature=1.0))
+    _, report = STEPPERS[name](1e-3, stop=Stop(1e-12)).step(*builder.build())
+    np.testing.assert_allclose(report.tendon_forces, 0.0, atol=1e-6)
+    np.testing.assert_allclose(report.reactions[0, 2], 9.81, atol=1e-6)
 
 
 def test_rows_are_derivatives_of_lengths() -> None:

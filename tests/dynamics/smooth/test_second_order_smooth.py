@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxccp.dynamics import HHT, STEPPERS, StepReport, rollout
+from jaxccp.dynamics import HHT, STEPPERS, StepReport, inverse_dynamics, rollout
 from jaxccp.model import Material, Model, Plane, SmoothCoefficients, SmoothLaws, Sphere, State
 from jaxccp.model.smooth.laws import Tangential
 from jaxccp.scene import ModelBuilder
@@ -83,6 +83,8 @@ def test_springs_of_contacts_to_the_order_of_the_stepper(name: str, order: int) 
 def test_springs_of_one_step_are_refused() -> None:
     with pytest.raises(ValueError, match=r'HHT.*"one-step".*"multi-step"'):
         STEPPERS["hht"]().init(*pressed("one-step"))
+    with pytest.raises(ValueError, match=r'inverse_dynamics.*"one-step".*"multi-step"'):
+        inverse_dynamics(*pressed("one-step"), jnp.zeros(6))
 
 
 def test_hard_and_smooth_balls_bounce_in_one_step_of_hht() -> None:

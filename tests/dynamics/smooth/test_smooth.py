@@ -268,6 +268,19 @@ def test_a_rollout_goes_on_from_its_carry() -> None:
     np.testing.assert_allclose(carry.state.position, uninterrupted.position, atol=1e-15)
 
 
+def test_single_steps_do_not_know_the_stretch() -> None:
+    """A loop of single steps from states creeps as the law without memory does; the carry's loop
+    stays."""
+    model, state = on_slope("multi-step", np.radians(20))
+    stepper, steps = EulerImplicitLinearized(1e-3), 500
+    single = jax.lax.fori_loop(0, steps, lambda _, s: stepper.step(model, s)[0], state)
+    begin = stepper.init(model, state)
+    end = jax.lax.fori_loop(0, steps, lambda _, carry: stepper.advance(model, carry)[0], begin)
+    creep = 9.81 * np.sin(np.radians(20)) / (4 * (50.0 + 5e3 * 1e-3))
+    assert single.velocity[1, 0] == pytest.approx(creep, rel=1e-3)
+    assert abs(end.state.velocity[1, 0]) < 1e-3 * creep
+
+
 def test_batches_and_single_precision() -> None:
     """Copies of a batch move as single runs do, and a ball rebounds in float32 as in float64."""
     model, state = bouncing()

@@ -1,6 +1,7 @@
 """Test equilibrium and modes of constrained models: closed loops, tendons of given length."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -122,6 +123,26 @@ def test_a_four_bar_linkage_rests_and_swings_as_its_one_angle_says() -> None:
     )
     curvature = (slope(expected + 1e-3, STIFFNESS) - slope(expected - 1e-3, STIFFNESS)) / 2e-3
     np.testing.assert_allclose(square[0], curvature / (inertia / 4e-10), rtol=1e-5)
+
+
+def test_a_frequency_beside_a_rigid_motion_has_a_derivative() -> None:
+    """A mass is free, another on a spring: df/dk = f / (2 k)."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    for i, k in enumerate((0.0, 40.0)):
+        body = builder.add_body(0.5, (0.01, 0.01, 0.01), (i, 0, 0))
+        builder.add_joint(Prismatic((1, 0, 0), stiffness=k), 0, body, (i, 0, 0))
+    model, state = builder.build()
+
+    @jax.jit
+    @partial(jax.value_and_grad, has_aux=True)
+    def second(stiffness: Array) -> tuple[Array, Array]:
+        sprung = replace(model, axes=replace(model.axes, stiffness=stiffness))
+        frequency = modes(sprung, state).frequency
+        return frequency[1], frequency[0]
+
+    (value, rigid), slope = second(model.axes.stiffness)
+    np.testing.assert_allclose([rigid, value], [0, np.sqrt(40.0 / 0.5) / (2 * np.pi)], atol=1e-12)
+    np.testing.assert_allclose(slope[1], value / (2 * 40.0))
 
 
 def test_two_weights_on_a_pulley_rest_on_a_spring() -> None:

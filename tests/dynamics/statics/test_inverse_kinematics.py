@@ -226,3 +226,26 @@ def test_wrong_targets_are_named(arm) -> None:
         inverse_kinematics(arm.model, arm.state, {"tip": np.zeros(4)})
     with pytest.raises(ValueError, match="'j9'"):
         inverse_kinematics(arm.model, arm.state, {"tip": np.zeros(3)}, fixed=("j9",))
+
+
+@pytest.mark.parametrize(
+    ("target", "found", "converged"), [(-0.5, -1.0, False), (-1.5, -1.5, True)]
+)
+def test_an_axis_beyond_its_limit_is_brought_back(target, found, converged) -> None:
+    """A hinge starts at 0, its limits are −2 and −1."""
+    builder = ModelBuilder()
+    bar = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.3, 0, 0))
+    builder.add_joint(Revolute((0, 0, 1), limits=(-2.0, -1.0)), 0, bar, (0, 0, 0), name="j")
+    model, state = builder.build()
+    result = inverse_kinematics(model, state, {}, {"j": target})
+    np.testing.assert_allclose(result.state.joint_positions, [found], atol=1e-9)
+    assert bool(result.converged) == converged
+
+
+def test_one_name_that_is_fixed_stands_alone() -> None:
+    builder = ModelBuilder()
+    bar = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.3, 0, 0), name="bar")
+    builder.add_joint(Revolute((0, 0, 1)), 0, bar, (0, 0, 0), name="hinge")
+    result = inverse_kinematics(*builder.build(), {}, {"hinge": 0.5}, fixed="hinge")
+    np.testing.assert_allclose(result.error, 0.5)
+    assert not result.converged

@@ -23,9 +23,12 @@ from jaxccp import (
     Spherical,
     State,
     Status,
+    Stop,
     TendonPath,
     forward_kinematics,
+    inverse_dynamics,
     joint_motion,
+    mass_matrix,
     rollout,
     with_structure,
 )
@@ -524,6 +527,10 @@ def test_rotors_that_a_model_was_built_without_are_refused() -> None:
     heavy = replace(model, axes=replace(model.axes, armature=jnp.ones(len(model.axes.armature))))
     with pytest.raises(ValueError, match="the model was built without it"):
         RungeKutta4().init(heavy, state)
+    with pytest.raises(ValueError, match=r"mass_matrix: .* the model was built without it"):
+        mass_matrix(heavy, state)
+    with pytest.raises(ValueError, match=r"inverse_dynamics: .* the model was built without it"):
+        inverse_dynamics(heavy, state, jnp.zeros(2))
     for variant, status in ((model, Status.CONVERGED), (heavy, Status.INFEASIBLE)):
         after, report = step(variant, state)
         assert report.solver.status == status
@@ -554,6 +561,26 @@ def test_a_refused_step_has_derivative_zero_on_request(name: str) -> None:
         slope, derivative = sloped(armature, gradient)
         assert derivative == status
         assert np.any(slope) == (status != DerivativeStatus.ZERO)
+
+
+def test_the_status_of_a_step_is_the_worse_of_its_two_solves() -> None:
+    """A first solve that is cut off is reported, although the second, which starts from its
+    impulses, converges in the rest of its iterations."""
+    builder, surface = ModelBuilder(), Material(friction=0.5)
+    builder.add_shape(0, Plane(), material=surface)
+    place, velocity = (0, 0, 0.0502), (1.0, 0, -1.0)
+    builder.add_solid(Box((0.1, 0.1, 0.05)), 1.0, surface, position=place, velocity=velocity)
+    model, state = builder.build(max_contacts=4)
+
+    @jax.jit
+    def solver(limit: jax.Array):
+        stepper = HHT(2e-3, stop=Stop(1e-10, max_iterations=limit))
+        return stepper.step(model, state)[1].solver
+
+    whole, cut = solver(jnp.int32(1000)), solver(jnp.int32(25))
+    assert whole.iterations > 25 and 25 < cut.iterations < 50
+    assert (whole.status, whole.derivative) == (Status.CONVERGED, DerivativeStatus.VALID)
+    assert (cut.status, cut.derivative) == (Status.MAX_ITERATIONS, DerivativeStatus.INVALID)
 
 
 # Steps of their own length

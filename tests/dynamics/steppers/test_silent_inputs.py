@@ -91,6 +91,28 @@ def test_quaternions_of_another_length_are_orientations() -> None:
     np.testing.assert_allclose(after.quaternion, expected.quaternion, atol=1e-12)
 
 
+def test_the_length_of_a_quaternion_has_no_derivative() -> None:
+    """The derivative of a spinning body's motion in the four numbers of its orientation is that of
+    the motion, which does not change with their length."""
+    builder = ModelBuilder(gravity=ORIGIN)
+    pose, spin = (0.8, 0.6, 0, 0), (1.0, 2.0, 3.0)
+    body = builder.add_body(1.0, (0.1, 0.2, 0.25), quaternion=pose, angular_velocity=spin)
+    model, state = builder.build()
+    stepper = EulerImplicitLinearized(1e-2)
+
+    @jax.jit
+    def after(numbers: jax.Array) -> jax.Array:
+        start = replace(state, quaternion=state.quaternion.at[body].set(numbers))
+        return stepper.step(model, start)[0].angular_velocity[body]
+
+    numbers = state.quaternion[body]
+    assert np.abs(jax.jvp(after, (numbers,), (numbers,))[1]).max() < 1e-12
+    slopes = jax.jacrev(after)(numbers)
+    for k, change in enumerate(1e-5 * np.eye(4)):
+        difference = (after(numbers + change) - after(numbers - change)) / 2e-5
+        np.testing.assert_allclose(slopes[:, k], difference, atol=1e-8)
+
+
 def test_twists_and_accelerations_of_many_states() -> None:
     builder = ModelBuilder()
     builder.add_body(1.0, (0.1, 0.2, 0.25), velocity=(1.0, 2.0, 3.0), angular_velocity=(4, 5, 6))

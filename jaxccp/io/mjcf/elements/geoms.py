@@ -18,6 +18,7 @@ from jaxccp.io.mjcf.elements.friction import (
 )
 from jaxccp.io.mjcf.elements.hulls import thinned
 from jaxccp.io.mjcf.elements.rigidity import note_pairs, note_springs
+from jaxccp.io.mjcf.elements.sensor_scopes import meets_rays
 from jaxccp.io.mjcf.elements.softness import softness
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.flex.contacts import add_nodes, touchable_geoms, touching_flexes
@@ -52,7 +53,8 @@ def add_geoms(
     """Add the geoms and the pairs that can collide to a builder, including those of flexible
     bodies.
 
-    Meshes and height fields that cannot collide are left out, to save memory.
+    Meshes and height fields that cannot collide are left out, to save memory; the report says so of
+    those that a range finder would see.
 
     Args:
         source: the compiled file.
@@ -80,9 +82,12 @@ def add_geoms(
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
     for geom in range(source.m.ngeom):
-        if geom not in touching and not _simple(source, geom):
-            continue
         label = source.label("geom", geom)
+        if geom not in touching and not _simple(source, geom):
+            if meets_rays(source, geom):
+                what = "cannot touch anything and is left out: range finders do not see it"
+                report.approximate(label, what)
+            continue
         shape = _shape(source, geom, report)
         if isinstance(shape, str):
             report.ignore(label, shape)

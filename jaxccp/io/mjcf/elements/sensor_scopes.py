@@ -35,7 +35,8 @@ class ScopeFinder:
         self.source, self.body_map, self.shapes, self.model = source, body_map, shapes, model
 
     def rangefinder(self, sensor: int) -> SensorScope:
-        """Return the shapes that a range finder ignores: those of its body, and transparent ones.
+        """Return the shapes that a range finder ignores: those of its body, transparent ones, and
+        the nodes of flexible bodies, which MuJoCo's rays pass.
 
         Args:
             sensor: the file's number of the sensor.
@@ -47,7 +48,7 @@ class ScopeFinder:
         if m.sensor_dim[sensor] != 1:
             raise UnreadableSensor("of rays only the length is read")
         body = m.site_bodyid[m.sensor_objid[sensor]]
-        hidden = self._on(np.arange(m.nbody) == body) | self._transparent()
+        hidden = self._on(np.arange(m.nbody) == body) | self._transparent() | self._nodes()
         return SensorScope(hidden, self._no_bodies())
 
     def zonetouch(self, sensor: int) -> SensorScope:
@@ -160,11 +161,15 @@ class ScopeFinder:
 
     def _transparent(self) -> Bool[np.ndarray, " ng"]:
         """Return the mask of the shapes of fully transparent geoms, which rays pass through."""
-        m, mask = self.source.m, self._no_shapes()
+        mask = self._no_shapes()
         for geom, shape in self.shapes.items():
-            material = m.geom_matid[geom]
-            alpha = m.mat_rgba[material, 3] if material >= 0 else m.geom_rgba[geom, 3]
-            mask[shape] = alpha == 0
+            mask[shape] = is_transparent(self.source, geom)
+        return mask
+
+    def _nodes(self) -> Bool[np.ndarray, " ng"]:
+        """Return the mask of the shapes that are no geoms: the nodes of flexible bodies."""
+        mask = ~self._no_shapes()
+        mask[list(self.shapes.values())] = False
         return mask
 
     def _zone(self, site: int) -> Shape:
@@ -190,3 +195,28 @@ class ScopeFinder:
         axes = body_map.rotation[parts] @ principal
         inertias = np.einsum("nij,nj,nkj->nik", axes, m.body_inertia[parts], axes)
         return combined(m.body_mass[parts], centres, inertias)
+
+
+def is_transparent(source: Source, geom: int) -> bool:
+    """Tell whether a geom is fully transparent, so that rays pass through it.
+
+    Args:
+        source: the compiled file.
+        geom: index of the geom.
+    """
+    m, material = source.m, source.m.geom_matid[geom]
+    return bool((m.mat_rgba[material, 3] if material >= 0 else m.geom_rgba[geom, 3]) == 0)
+
+
+def meets_rays(source: Source, geom: int) -> bool:
+    """Tell whether a range finder of the file may see a geom: it is not on the same body.
+
+    Args:
+        source: the compiled file.
+        geom: index of the geom.
+    """
+    m, mujoco = source.m, source.mujoco
+    finders = m.sensor_type == int(mujoco.mjtSensor.mjSENS_RANGEFINDER)
+    on_sites = m.sensor_objtype == int(mujoco.mjtObj.mjOBJ_SITE)
+    bodies = m.site_bodyid[m.sensor_objid[finders & on_sites]]
+    return not is_transparent(source, geom) and bool(np.any(bodies != m.geom_bodyid[geom]))

@@ -56,7 +56,7 @@ class Document:
         self._elements: dict[tuple[str, str], Element] = {}
         self._frames: dict[Element, str] = {}
         for body in self.root.iter("worldbody"):
-            self._name(body, None)
+            self._name(body)
         for kind in ("actuator", "tendon"):
             for section in self.root.findall(kind):
                 for place, element in enumerate(section):
@@ -124,14 +124,14 @@ class Document:
     def _kind(self, kind: str) -> Any:
         return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
 
-    def _name(self, holder: Element, parent: Element | None) -> None:
+    def _name(self, holder: Element) -> None:
         """Name the elements of a body and of its descendants."""
         for element in holder:
             if element.tag in TAGS:
                 kind = TAGS[element.tag]
                 self._add(kind, element, f"{kind} {len(self._elements)}")
             if isinstance(element.tag, str) and element.tag not in MACROS:
-                self._name(element, holder)
+                self._name(element)
 
     def _add(self, kind: str, element: Element, label: str) -> None:
         if not element.get("name"):

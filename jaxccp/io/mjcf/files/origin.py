@@ -54,6 +54,8 @@ def origin_of(model: Any, mujoco: ModuleType) -> Origin:
         what = f"is no model, but of type {type(model).__name__}"
         raise InputError("load", what, "give a path, a string of XML, an MjModel or an MjSpec")
     path = Path(model)
+    with suppress(RuntimeError):  # a user without a home
+        path = path.expanduser()
     try:
         text = path.read_bytes()
     except FileNotFoundError:

@@ -231,7 +231,8 @@ class Source:
 
     @property
     def has_passive_forces(self) -> bool:
-        """Return whether MuJoCo computes passive forces: not with springs and dampers off."""
+        """Return whether MuJoCo computes passive forces: not if the file disables both springs and
+        dampers, or all passive forces."""
         both = self.is_disabled("SPRING") and self.is_disabled("DAMPER")
         return not (both or self.is_disabled("PASSIVE"))
 

@@ -79,7 +79,7 @@ def read_flexes(source: Source, report: ImportReport) -> list[Flex]:
     flexes = []
     for index in range(m.nflex):
         label = f"flexible body {source.name('flex', index) or index!r}"
-        refused = _moving(source, index, nodes) or _elasticity(source, index)
+        refused = _node_refusal(source, index, nodes) or _elasticity_refusal(source, index)
         if refused:
             report.ignore(label, *refused)
             continue
@@ -112,8 +112,9 @@ def _flex(source: Source, index: int, label: str, data) -> Flex:
     )
 
 
-def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refusal | None:
-    """Return the reason why nodes cannot be those of a family, and a remedy; None if they can."""
+def _node_refusal(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refusal | None:
+    """Return the reason why the nodes of a flex cannot be those of a family, and a remedy; None if
+    they can."""
     m = source.m
     if m.flex_rigid[index]:
         return "it is rigid", "make it a geom of type mesh"
@@ -163,7 +164,7 @@ def _is_axis_aligned(source: Source, body: int) -> bool:
     return True
 
 
-def _elasticity(source: Source, index: int) -> Refusal | None:
+def _elasticity_refusal(source: Source, index: int) -> Refusal | None:
     """Return the reason why the elasticity is not supported, and a remedy; None if it is."""
     m, specification = source.m, source.element("flex", index)
     dimension, young = int(m.flex_dim[index]), specification.young > 0

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.parsers import expat
@@ -48,6 +48,10 @@ class UrdfText:
     """Names of all links."""
     joints: dict[str, str]
     """Types of the joints with a single axis, by name."""
+    mimics: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Attributes of ``mimic`` of those of them that mimic another joint, by name."""
+    xacro: str = ""
+    """First element of xacro that has not been expanded, with its line; empty if there is none."""
 
 
 def aliased(text: bytes) -> UrdfText:
@@ -56,6 +60,8 @@ def aliased(text: bytes) -> UrdfText:
     aliases: dict[tuple[str, str], str] = {}
     links: set[str] = set()
     joints: dict[str, str] = {}
+    mimics: dict[str, dict[str, str]] = {}
+    xacro: list[str] = []
     edits: list[tuple[int, int, bytes]] = []
     tags: list[str] = []
     named: list[str] = []
@@ -68,6 +74,10 @@ def aliased(text: bytes) -> UrdfText:
             links.add(named[1])
         elif tags[1:] == ["joint"] and attributes.get("type") in SINGLE_AXIS:
             joints[named[1]] = attributes["type"]
+        elif tags[1:] == ["joint", "mimic"] and named[1] in joints:
+            mimics[named[1]] = attributes
+        if tag.startswith("xacro:"):
+            xacro.append(f"line {parser.CurrentLineNumber}: <{tag}>")
         match = FILENAME.match(text, parser.CurrentByteIndex)
         if tags[1:2] != ["link"] or tags[3:] != ["geometry", "mesh"] or match is None:
             return
@@ -88,7 +98,14 @@ def aliased(text: bytes) -> UrdfText:
         return UrdfText(text.decode(errors="replace"), (), frozenset(), {})
     for first, last, alias in reversed(edits):
         text = text[:first] + alias + text[last:]
-    return UrdfText(text.decode(errors="replace"), tuple(meshes), frozenset(links), joints)
+    return UrdfText(
+        text.decode(errors="replace"),
+        tuple(meshes),
+        frozenset(links),
+        joints,
+        mimics,
+        next(iter(xacro), ""),
+    )
 
 
 def _alias(uri: str, aliases: dict[tuple[str, str], str]) -> str:

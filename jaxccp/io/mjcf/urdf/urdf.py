@@ -12,6 +12,7 @@ from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.urdf.actuators import UrdfActuators, add_urdf_actuators
 from jaxccp.io.mjcf.urdf.inertias import mend_inertias
 from jaxccp.io.mjcf.urdf.meshes import aliased, place_meshes
+from jaxccp.io.mjcf.urdf.mimics import couple_mimics
 from jaxccp.names import unknown
 
 
@@ -56,10 +57,14 @@ def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportR
         report: lists what is left out and what is assumed.
 
     Raises:
-        InputError: the options do not fit the URDF.
+        InputError: the options do not fit the URDF, or it is xacro that has not been expanded.
     """
     urdf = aliased(origin.text)
+    if urdf.xacro:
+        what = f"is xacro that has not been expanded ({urdf.xacro})"
+        raise InputError(origin.label, what, "expand it: xacro robot.urdf.xacro > robot.urdf")
     spec = mujoco.MjSpec.from_string(urdf.text)
+    couple_mimics(spec, mujoco, urdf, report)
     place_meshes(spec, mujoco, urdf, Locator(origin.folder, options.packages), report)
     bolted = [body for body in spec.worldbody.bodies if not body.joints]
     if options.floating:
@@ -86,14 +91,14 @@ def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportR
 def _mend_limits(spec: Any, mujoco: Any, kinds: Mapping[str, str], report: ImportReport) -> None:
     """Limit the joints as URDF has it, where MuJoCo reads their limits otherwise.
 
-    Continuous joints have none; of others a limit that is not given is 0.
+    Continuous joints get none. A limit of another joint that is not given is 0; if its limits are
+    equal, as where none is given, or in reverse order, the joint gets none, as in MuJoCo.
 
     Args:
         spec: MuJoCo's specification of the URDF.
         mujoco: the package.
         kinds: types of the joints with a single axis, by name.
-        report: lists joints whose limits are equal, as they are where none is given, or in reverse
-            order.
+        report: lists joints whose limits are equal or in reverse order.
     """
     for joint in spec.joints:
         kind = kinds.get(joint.name)

@@ -44,7 +44,7 @@ def equal(a: Any, b: Any, dtype: Any) -> Bool[np.ndarray, "..."]:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelChange:
     """A model as loaded, and the same model with other numbers."""
 
     before: Model
@@ -79,7 +79,7 @@ class Comparison:
         return np.array([float(axes.lower[row]) - margin, float(axes.upper[row]) + margin])
 
 
-def write_forces(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
+def write_forces(out: Numbers, source: Source, elements: Elements, models: ModelChange) -> None:
     """Write the forces along joints; a joint with several axes gets the mean of their values.
 
     Args:
@@ -113,7 +113,7 @@ def write_forces(out: Numbers, source: Source, elements: Elements, models: Compa
             out["qpos_spring"][at] = value + start
 
 
-def write_tendons(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
+def write_tendons(out: Numbers, source: Source, elements: Elements, models: ModelChange) -> None:
     """Write the forces along tendons.
 
     Args:
@@ -133,7 +133,7 @@ def write_tendons(out: Numbers, source: Source, elements: Elements, models: Comp
             out["tendon_range"][tendon] = value
 
 
-def write_actuators(out: Numbers, source: Source, elements: Elements, models: Comparison) -> None:
+def write_actuators(out: Numbers, source: Source, elements: Elements, models: ModelChange) -> None:
     """Write gains, biases, gears, limits and filter time constants of actuators.
 
     Args:

@@ -12,14 +12,14 @@ from jaxccp.io.mjcf.elements.joints import BALL, FREE, HINGE, SLIDE
 from jaxccp.io.mjcf.elements.registry import Elements
 from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.write.file_forces import (
-    Comparison,
+    ModelChange,
     Numbers,
     equal,
     write_actuators,
     write_forces,
     write_tendons,
 )
-from jaxccp.io.mjcf.write.rigid_parts import Inertial, divided, inertial_of_pseudo
+from jaxccp.io.mjcf.write.rigid_parts import Inertial, divide_inertia, inertial_of_pseudo
 from jaxccp.model.model import Model
 from jaxccp.scene.frames import relative_frame, to_matrix, to_quaternion
 from jaxccp.sensors.coordinates.coordinates import Coordinates
@@ -51,7 +51,7 @@ size, then its radius. Numbers of tables and of shapes that no geom has are not 
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class ModelWithLayout:
     """A model with the layout of its coordinates."""
 
     model: Model
@@ -77,7 +77,7 @@ class FileNumbers:
     """Converts the numbers of a model to those of its file, so that two models of one file can be
     compared."""
 
-    def __init__(self, source: Source, elements: Elements, loaded: Mechanism) -> None:
+    def __init__(self, source: Source, elements: Elements, loaded: ModelWithLayout) -> None:
         """Prepare the conversion for a file and the model loaded from it.
 
         Args:
@@ -90,7 +90,7 @@ class FileNumbers:
         self.joints = self._joints()
         """Joint of the model that places each of the file's bodies with joints, by body."""
 
-    def of(self, changed: Mechanism) -> Numbers:
+    def of(self, changed: ModelWithLayout) -> Numbers:
         """Return the file's numbers for a changed model; where the model is unchanged, they are
         those of the file."""
         out = {name: value.copy() for name, value in self.nominal.items()}
@@ -99,7 +99,7 @@ class FileNumbers:
         shift = self._shifts(changed)
         self._inertias(out, changed, shift)
         self._geometry(out, changed, shift)
-        two = Comparison(self.loaded.model, changed.model)
+        two = ModelChange(self.loaded.model, changed.model)
         write_forces(out, self.source, self.elements, two)
         write_tendons(out, self.source, self.elements, two)
         write_actuators(out, self.source, self.elements, two)
@@ -119,7 +119,7 @@ class FileNumbers:
                 out[int(body)] = int(linkage.owner[linkage.axis(name)])
         return out
 
-    def _shifts(self, changed: Mechanism) -> Float[np.ndarray, "nb 3"]:
+    def _shifts(self, changed: ModelWithLayout) -> Float[np.ndarray, "nb 3"]:
         """Return the shift of each centre of mass since loading, in the file's frame of the body
         [m].
 
@@ -135,7 +135,7 @@ class FileNumbers:
             shift[model_body] = np.asarray(before)[joint, 1] - np.asarray(after)[joint, 1]
         return np.where(np.abs(shift) > 1e-15, shift, 0.0)
 
-    def _inertias(self, out: Numbers, changed: Mechanism, shift: np.ndarray) -> None:
+    def _inertias(self, out: Numbers, changed: ModelWithLayout, shift: np.ndarray) -> None:
         body_map, m = self.elements.body_map, self.source.m
         topology = self.loaded.model.topology
         for body in np.flatnonzero(topology.free):
@@ -155,7 +155,7 @@ class FileNumbers:
                 centre = body_map.point(int(part), np.asarray(m.body_ipos[part]))
                 inertials.append((float(m.body_mass[part]), centre, inertia))
             total = before[0], np.zeros(3), before[1]
-            shares = divided(inertials, total, (after[0], shift[body], after[1]))
+            shares = divide_inertia(inertials, total, (after[0], shift[body], after[1]))
             for part, matrix in zip(parts, shares, strict=True):
                 back = np.eye(4)
                 back[:3, :3] = body_map.rotation[part].T
@@ -164,7 +164,7 @@ class FileNumbers:
                 out["body_mass"][part], out["body_ipos"][part] = mass, centre
                 out["body_inertia"][part] = inertia
 
-    def _geometry(self, out: Numbers, changed: Mechanism, shift: np.ndarray) -> None:
+    def _geometry(self, out: Numbers, changed: ModelWithLayout, shift: np.ndarray) -> None:
         """Write the poses of joints, geoms and sites on their bodies."""
         body_map, m = self.elements.body_map, self.source.m
         position = body_map.position - shift[body_map.body]

@@ -40,7 +40,7 @@ def inertial_of_pseudo(matrix: Float[np.ndarray, "4 4"]) -> Inertial:
     return mass, centre, np.trace(sigma) * np.eye(3) - sigma
 
 
-def divided(
+def divide_inertia(
     parts: Sequence[Inertial], before: Inertial, after: Inertial
 ) -> list[Float[np.ndarray, "4 4"]]:
     """Divide a changed inertia of a whole body among its parts; return the pseudo-inertia of each.

@@ -13,7 +13,7 @@ from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.load import Loaded, load
 from jaxccp.io.mjcf.write.differences import differences
-from jaxccp.io.mjcf.write.file_numbers import FileNumbers, Mechanism
+from jaxccp.io.mjcf.write.file_numbers import FileNumbers, ModelWithLayout
 from jaxccp.io.mjcf.write.patch import patch
 from jaxccp.io.output import write_file
 from jaxccp.math import quaternion
@@ -50,9 +50,9 @@ def write_model(
             MuJoCo rejects the numbers.
     """
     source, elements = read_again(loaded)
-    numbers = FileNumbers(source, elements, Mechanism(loaded.model, loaded.layout))
+    numbers = FileNumbers(source, elements, ModelWithLayout(loaded.model, loaded.layout))
     document = Document(source)
-    patch(document, numbers.of(Mechanism(model, layout)))
+    patch(document, numbers.of(ModelWithLayout(model, layout)))
     sentences = (*remarks, *differing_numbers(loaded, model, document.text(())))
     text = document.text(sentences).encode()
     write_file(out, lambda file: file.write(text))

@@ -17,7 +17,7 @@ from jaxccp.io.mjcf.files.source import Source
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.load import Loaded
 from jaxccp.io.mjcf.urdf.urdf import UrdfOptions, read_urdf
-from jaxccp.io.mjcf.write.file_numbers import FileNumbers, Mechanism
+from jaxccp.io.mjcf.write.file_numbers import FileNumbers, ModelWithLayout
 from jaxccp.io.mjcf.write.write import differing_numbers, read_again
 from jaxccp.io.output import write_file
 from jaxccp.model.model import Model
@@ -58,7 +58,7 @@ def write_urdf(
     spec.compiler.fusestatic = False
     links = Source(spec, UrdfOptions(), ImportReport())
     parts = add_elements(links, ModelBuilder(), loaded.reading.softness, ImportReport())
-    nominal, changed = Mechanism(loaded.model, loaded.layout), Mechanism(model, layout)
+    nominal, changed = ModelWithLayout(loaded.model, loaded.layout), ModelWithLayout(model, layout)
     numbers = FileNumbers(links, replace(parts, shapes={}), nominal)
     root = parsed(origin.text)
     _write(root, numbers, changed)
@@ -69,7 +69,7 @@ def write_urdf(
     return sentences
 
 
-def _write(root: Element, numbers: FileNumbers, changed: Mechanism) -> None:
+def _write(root: Element, numbers: FileNumbers, changed: ModelWithLayout) -> None:
     """Write the numbers that differ from the file's into the XML."""
     source, before, after = numbers.source, numbers.nominal, numbers.of(changed)
     m = source.m

@@ -1,4 +1,4 @@
-"""Parameters of a problem: defaults for a path alone, and the joint vector of several cases."""
+"""Parameters of a problem: defaults for a path alone, and one vector for several cases."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,8 +43,9 @@ def inertial_of(name: str = "*", prior: float | None = 0.3) -> Parameter:
 
     Args:
         name: name of a body; ``*`` and ``?`` are wildcards.
-        prior: standard deviation of each of the ten numbers about the nominal body: 0.3 is about 60
-            % of a mass, and 0.3 root-mean-square extents of it for its centre. None: no prior.
+        prior: standard deviation of each of the ten numbers about the nominal body: 0.3 lets a mass
+            change by about 60 %, and a centre of mass by 0.3 of the body's root-mean-square extent.
+            None: no prior.
     """
     return Parameter(f'bodies["{name}"].inertial', prior=prior)
 
@@ -82,11 +83,16 @@ def _same(first: Recording, second: Recording) -> bool:
     )
 
 
-def joint(
+def combine_parameters(
     sets: Sequence[ParameterSet], cases: Sequence[Case]
 ) -> tuple[tuple[Scalar, ...], list[list[np.ndarray]]]:
-    """Return the parameters of all cases, with shared names once, and the indices of each
-    recording's parameters among them."""
+    """Return the parameters of all cases, those of the same name once, and for each case and
+    recording the indices of its parameters among them [p].
+
+    Args:
+        sets: parameters of each case.
+        cases: the cases.
+    """
     scalars: dict[str, Scalar] = {}
     index: list[list[np.ndarray]] = []
     for parameters, case in zip(sets, cases, strict=True):
