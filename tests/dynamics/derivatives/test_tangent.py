@@ -83,7 +83,7 @@ def test_no_change_is_none_on_the_way() -> None:
     assert_same(same, state)
     motion = joint_motion(model, state)
     rates = [Step(model, s, motion, 1e-2, jnp.zeros(0)).rotor_rate for s in (same, state)]
-    np.testing.assert_allclose(*rates, atol=1e-11)
+    np.testing.assert_allclose(rates[0], rates[1], atol=1e-11)
     change = jnp.asarray(np.random.default_rng(1).normal(0, 0.4, count))
     after = retract(model, state, change)
     np.testing.assert_allclose(difference(model, state, after), change, atol=1e-12)
