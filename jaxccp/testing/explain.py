@@ -95,15 +95,10 @@ def explain_gradient(
         controls: control of each step and actuator; 0 when None.
 
     Raises:
-        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is none, or another than of
-            :class:`jaxccp.dynamics.steppers.EulerStepper`.
+        TypeError: the model is no :class:`jaxccp.Model`, or the stepper is none.
+        ValueError: a step of the stepper is no single cone problem.
     """
     check_model_and_stepper(model, stepper)
-    if not isinstance(stepper, EulerStepper):
-        raise TypeError(
-            "explain_gradient takes steppers that solve one problem a step, such as "
-            f"jaxccp.EulerImplicitLinearized(h), not a {type(stepper).__name__}"
-        )
     return _explained(model, state, stepper, steps, controls)
 
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_explained_is_refused() -> None:
         explain_gradient((model, state), state, stepper, 1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"stepper must be .* not 'euler'"):
         explain_gradient(model, state, "euler", 1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"one problem a step, .* not a RungeKutta4"):
+    with pytest.raises(ValueError, match="a step of RungeKutta4 is no single cone problem"):
         explain_gradient(model, state, RungeKutta4(H), 1)  # type: ignore[arg-type]
 
 
