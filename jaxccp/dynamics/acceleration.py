@@ -7,7 +7,11 @@ import jax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.second_order.smooth_motion import second_order_model, smooth_motion
+from jaxccp.dynamics.second_order.smooth_motion import (
+    check_states_tell_forces,
+    second_order_model,
+    smooth_motion,
+)
 from jaxccp.dynamics.stepper import StepLength, step_length
 from jaxccp.execution.jitted import jitted
 from jaxccp.math.array_input import Floats, as_floats
@@ -52,11 +56,13 @@ def accelerations(
 
     Raises:
         ValueError: an array has another shape; the mass matrix is block diagonal; smooth contact
-            has the tangential springs of one step, and no step is taken; or there is armature along
+            has the tangential springs of one step, or forces that depend on the speed at which
+            surfaces met, and no step is taken; or there is armature along
             a coordinate that a flexible body moves, but there was none when the model was built.
             Within ``jit`` the last is not seen, and the inertia of such a rotor is left out.
     """
     state = checked_state(model, state)
+    check_states_tell_forces(model, "accelerations")
     model = second_order_model(model, "accelerations")
     return _accelerations(
         model, state, *checked_inputs(model, force, control, state.position.dtype)

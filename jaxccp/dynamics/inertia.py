@@ -195,11 +195,12 @@ def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
     spin = jnp.einsum("bi,bij,bj->b", local, model.bodies.inertia, local)
     kinetic = 0.5 * (mass @ jnp.sum(state.velocity**2, axis=1) + free @ spin)
     kinetic = kinetic + sum(energies[0] for energies in _family_energies(model, state))
-    if not len(model.topology.linkage.compliant):
+    rotors = model.topology.linkage.rotors
+    if not len(rotors):
         return kinetic
     motion = joint_motion(model, state)
-    rate = jnp.concatenate([motion.rate, motion.tendon.rate])
-    return kinetic + 0.5 * jnp.sum(model.axes.armature * rate**2)
+    rate = jnp.concatenate([motion.rate, motion.tendon.rate])[rotors]
+    return kinetic + 0.5 * jnp.sum(model.axes.armature[rotors] * rate**2)
 
 
 def _family_energies(model: Model, state: State) -> list[tuple[Array, Array]]:
@@ -237,6 +238,8 @@ def weight_energy(model: Model, state: State) -> Float[Array, ""]:
 
 
 def spring_energy(model: Model, motion: JointMotion) -> Float[Array, ""]:
-    """Return the energy of the springs along axes and tendons [J]."""
-    stretch = jnp.concatenate([motion.coordinate, motion.tendon.length]) - model.axes.rest
-    return 0.5 * jnp.sum(model.axes.stiffness * stretch**2)
+    """Return the energy of the springs along axes and tendons that have rows [J]."""
+    index = model.topology.linkage.compliant
+    coordinate = jnp.concatenate([motion.coordinate, motion.tendon.length])[index]
+    stretch = coordinate - model.axes.rest[index]
+    return 0.5 * jnp.sum(model.axes.stiffness[index] * stretch**2)

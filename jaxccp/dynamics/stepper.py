@@ -232,7 +232,8 @@ class Stepper(Protocol[CarryT]):
 
         In a loop use :meth:`init` and :meth:`advance` instead, within ``jit``: they start each
         solve from the impulses of the step before. They also keep what a state does not have: the
-        stretch of smooth contacts, without which bodies creep on slopes, and the filtered
+        stretch of smooth contacts, without which bodies creep on slopes, the speed at which their
+        surfaces met (law ``"flores"``, which pulls parting surfaces without it), and the filtered
         acceleration of steppers of second order, each of whose steps is a first one here.
 
         Args:

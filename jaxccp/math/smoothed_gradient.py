@@ -74,8 +74,8 @@ def smoothed_gradient(
 
     Raises:
         ValueError: ``estimator`` is unknown, ``samples`` is below 2, "mixed" has no ``accuracy``,
-            ``sigma`` is known and not positive, ``confidence`` is not between 0 and 1, or with
-            "zeroth" ``loss`` does not return a single number.
+            ``sigma`` is known and not positive, ``accuracy`` is known and negative, ``confidence``
+            is not between 0 and 1, or with "zeroth" ``loss`` does not return a single number.
         TypeError: with "first" or "mixed" ``loss`` does not return a single real number.
     """
     if estimator not in get_args(Estimator):
@@ -86,6 +86,10 @@ def smoothed_gradient(
         raise ValueError(
             "the mixed estimator takes accuracy=…, the error of the gradient that is accepted: it "
             "bounds the bias that jumps of the loss give the first-order estimate"
+        )
+    if accuracy is not None and not trees.is_traced(accuracy) and not accuracy >= 0:
+        raise ValueError(
+            f"accuracy, an error of the gradient, must not be below 0, but is {accuracy}"
         )
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be a probability between 0 and 1, not {confidence!r}")

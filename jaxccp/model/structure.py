@@ -23,7 +23,7 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
     the same.
 
     A number of a model is a leaf of its pytree, but the builder makes a row only if the number's
-    value needs one. Without it a change has no effect, and the derivative is 0. This adds rows:
+    value needs one. Without it a change has no effect in Euler steps, nor a derivative. This adds:
 
     - ``axes``: ``stiffness``, ``damping``, ``armature``, ``damping_polynomial``, ``power_damping``
       and ``damping_power`` make compliant rows (the last three also make damping depend on the

@@ -61,7 +61,7 @@ def cable(
         tuple(node_indices(f"{what}: {name}", nodes_, count).tolist())
         for name, nodes_ in (("clamped", clamped), ("pinned", pinned))
     )
-    _check_between(what, between)
+    between = _points_between(what, between)
     area, moment = np.pi * radius**2, np.pi * radius**4 / 4
     numbers = area, moment, young, density, damping
     family = _compute_cable(table, *numbers, clamped=clamped, pinned=pinned)
@@ -119,7 +119,7 @@ def beam_or_shell(
         _face_names(f"{what}: {label}", faces, FACES[: 2 * len(numbers)])
         for label, faces in (("clamped", clamped), ("pinned", pinned))
     )
-    _check_between(what, between)
+    between = _points_between(what, between)
     position = finite_vector(f"{what}: position [m]", pose[0], 3)
     orientation = unit_quaternion(f"{what}: quaternion", pose[1])
     nx, ny = (*numbers, 1)[:2]
@@ -198,9 +198,10 @@ def _face_names(what: str, names: Collection[str], faces: Sequence[str]) -> tupl
     return chosen
 
 
-def _check_between(what: str, between: int) -> None:
+def _points_between(what: str, between: float) -> int:
     if between < 0 or int(between) != between:
         raise ValueError(f"{what}: between must be a number of points, not {between!r}")
+    return int(between)
 
 
 def _material(

@@ -10,7 +10,8 @@ PIN = Revolute((0, 1, 0))
 
 
 def _bar(builder: ModelBuilder, ends: list[np.ndarray], name: str, density: float = 1.0) -> int:
-    """Add a slender body between two points and return its index.
+    """Add a body between points and return its index; its moment of inertia is that of a slender
+    rod across the rod, about all axes.
 
     Args:
         builder: the builder to add it to.
@@ -56,8 +57,8 @@ def stewart_platform(
 ) -> None:
     """Add a Stewart platform: six legs between hexagons on the ground and on the platform.
 
-    Each leg has a universal joint at its foot, a prismatic one (``leg0`` to ``leg5``) in its middle
-    and a spherical one at its head.
+    Each leg has a universal joint at its foot, a spherical one at its head, and between its two
+    halves a prismatic one (``leg0`` to ``leg5``), whose anchor is the foot.
 
     Args:
         builder: the builder.

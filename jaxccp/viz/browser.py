@@ -58,8 +58,13 @@ def html(replay: Replay, speed: float = 1.0) -> str:
 
     Args:
         replay: the motion.
-        speed: ratio of the motion's time to the time of the viewer.
+        speed: ratio of the motion's time to the time of the viewer, above 0.
+
+    Raises:
+        ValueError: the speed is not above 0.
     """
+    if not speed > 0:
+        raise ValueError(f"speed must be above 0, not {speed!r}")
     with redirect_stdout(io.StringIO()):  # viser tells of a server that nobody is to visit
         server = viser.ViserServer(host=LOOPBACK, port=0, verbose=False)
         try:

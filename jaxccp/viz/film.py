@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, product
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from jaxtyping import Bool, Float, UInt8
 from matplotlib.animation import FFMpegWriter, PillowWriter, writers
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from jaxccp.io import write_file
 from jaxccp.model import Model
@@ -64,6 +66,7 @@ class Stage:
             quaternion: orientations of its bodies at all instants.
             follow: index of the body that the camera follows; None: the camera does not move.
         """
+        position, quaternion = _as_numpy((position, quaternion))
         moving = moving_bodies(model, position, quaternion)
         if follow is not None:  # to the sides, not up
             position = position - position[..., follow : follow + 1, :] * [1.0, 1.0, 0.0]
@@ -84,7 +87,7 @@ class Stage:
         """Return a picture of the bodies at one instant."""
         figure = Figure(figsize=(self.width / DPI, self.height / DPI), dpi=DPI)
         canvas = FigureCanvasAgg(figure)
-        self.draw(figure, np.asarray(position, float), np.asarray(quaternion, float))
+        self.draw(figure, *_as_numpy((position, quaternion)))
         canvas.draw()
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
@@ -104,7 +107,7 @@ class Stage:
         wide = self.reach * self.width / self.height
         # About the part of the ground that the camera sees.
         extent = 3.0 * max(wide, self.reach)
-        rim = np.array([[x, y, 0.0] for x in (-extent, extent) for y in (-extent, extent)])
+        rim = np.array(list(product((-extent, extent), repeat=3)))
         pose = position, quaternion
         draw_planes(axes, self.model, *pose, centre + rim, self.camera)
         draw_solids(axes, self.model, *pose, self._colours, self.camera, zorder=2)
@@ -144,8 +147,8 @@ def write_film(
         rate: frames per second [1/s]; for ``.gif`` one of :data:`GIF_RATES`.
 
     Raises:
-        ValueError: the name has another suffix, the program ffmpeg is missing, or the format does
-            not have the rate.
+        ValueError: the name has another suffix, the program ffmpeg is missing, the format does not
+            have the rate, or there are no poses.
         InputError: the folder cannot be made or written to.
     """
     check_film(file)
@@ -158,6 +161,12 @@ def write_film(
         )
     figure = Figure(figsize=(stage.width / DPI, stage.height / DPI), dpi=DPI)
     FigureCanvasAgg(figure)
+    rest = iter(poses)
+    first = next(rest, None)
+    if first is None:
+        raise ValueError(f"{file}: there is no pose to draw: give at least one")
+    # Drawn before the writer begins: without a frame it would fail and hide why.
+    stage.draw(figure, *_as_numpy(first))
     writer = (PillowWriter if gif else FFMpegWriter)(fps=rate)
 
     def write(out: IO[bytes]) -> None:
@@ -165,13 +174,19 @@ def write_film(
         with TemporaryDirectory() as folder:
             made = Path(folder) / f"film{file.suffix.lower()}"
             with writer.saving(figure, str(made), DPI):
-                for position, quaternion in poses:
-                    stage.draw(figure, np.asarray(position, float), np.asarray(quaternion, float))
+                for pose in chain([first], rest):
+                    stage.draw(figure, *_as_numpy(pose))
                     writer.grab_frame()
             with made.open("rb") as film:
                 copyfileobj(film, out)
 
     write_file(file, write)
+
+
+def _as_numpy(pose: tuple[ArrayLike, ArrayLike]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions and orientations of a pose as NumPy arrays."""
+    position, quaternion = pose
+    return np.asarray(position, float), np.asarray(quaternion, float)
 
 
 def _corners(

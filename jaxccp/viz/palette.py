@@ -5,7 +5,8 @@ from matplotlib.colors import to_hex
 
 PALETTE = ("#d1603d", "#2f6690", "#5b8c5a", "#e0a030", "#7d5ba6", "#3aa6a0")
 NAMED = len(PALETTE)
-"""Largest number of bodies that get colours of the palette and entries in the legend."""
+"""Largest number of moving things, bodies or whole flexible bodies, that get colours of the palette
+and entries in the legend."""
 FIXED = "#b5b0a6"
 INK = "#333333"
 

@@ -1,5 +1,7 @@
 """A picture of a simulation: the bodies over time, energy, contacts and residuals."""
 
+from typing import get_args
+
 import numpy as np
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
@@ -36,7 +38,12 @@ def picture(model: Model, recording: TrajectoryArrays, law: Law, title: str) -> 
         recording: poses and figures over time.
         law: contact law whose residual is drawn.
         title: title of the figure.
+
+    Raises:
+        ValueError: there is no such law.
     """
+    if law not in get_args(Law):
+        raise ValueError(f"law must be one of {get_args(Law)}, not {law!r}")
     figure = Figure(figsize=(13.0, 6.5), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     scene, curves = figure.add_gridspec(1, 2, width_ratios=(2.0, 1.0))

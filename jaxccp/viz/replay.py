@@ -98,8 +98,8 @@ def replay(
             each but the first, (n − 1, c); None: no forces are drawn.
 
     Raises:
-        ValueError: the motion has other bodies than the model, holds NaN or infinity, or has
-            another number of instants than the contacts.
+        ValueError: the motion has other bodies than the model, holds NaN or infinity, has times
+            that do not rise, or has another number of instants than the contacts.
     """
     topology = model.topology
     count = len(topology.bodies)
@@ -110,6 +110,8 @@ def replay(
         )
     if not (np.isfinite(position).all() and np.isfinite(quaternion).all()):
         raise ValueError("the motion holds NaN or infinite numbers: end it where they begin")
+    if not (np.diff(time) > 0).all():
+        raise ValueError("the times do not rise from instant to instant: sort the motion by time")
     point = force = np.zeros((len(time), 0, 3))
     if contacts is not None:
         live = np.asarray(contacts.live)[..., None]

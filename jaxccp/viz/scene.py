@@ -141,16 +141,19 @@ def draw_planes(
     Returns:
         The pitch of the grid [m], None if there is no plane.
     """
-    pitch = None
+    planes = [i for i, kind in enumerate(model.topology.shapes) if kind == "plane"]
+    if not planes:
+        return None
+    # One for all planes, since the picture names one.
+    pitch = _round_length(np.ptp(points, axis=0).max() / 12)
     shapes = model.shapes
-    for i in (i for i, kind in enumerate(model.topology.shapes) if kind == "plane"):
+    for i in planes:
         body = int(model.topology.shape_body[i])
         turn = rotation(quaternion[body])
         frame = turn @ rotation(np.asarray(shapes.quaternion[i]))
         origin = turn @ np.asarray(shapes.position[i]) + position[body]
         local = (points - origin) @ frame[:, :2]
         low, high = local.min(axis=0), local.max(axis=0)
-        pitch = _round_length(np.max(high - low) / 12)
         low, high = np.floor(low / pitch - 0.5), np.ceil(high / pitch + 0.5)
         x, y = (pitch * np.arange(low[k], high[k] + 1) for k in range(2))
         lines = [[(a, y[0]), (a, y[-1])] for a in x] + [[(x[0], b), (x[-1], b)] for b in y]

@@ -173,3 +173,14 @@ def test_derivative_by_stiffness_through_a_point_of_a_shell() -> None:
 def test_a_number_of_points_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="shell 'shell0': between must be a number of points"):
         shell("shell_3423", between=-1)
+
+
+def test_a_whole_number_of_points_may_be_a_float() -> None:
+    """A shell and a cable have as many bodies with 2.0 points between nodes as with 2."""
+    counts = []
+    for between in (2, 2.0):
+        builder = ModelBuilder()
+        builder.add_shell(SIZE, (2, 1), 1e6, 0.3, 1000.0, element="shell_3423", between=between)  # type: ignore[arg-type]
+        builder.add_cable([(0, 0, 0), (1, 0, 0), (2, 0, 0)], 0.01, 1e6, 1000.0, between=between)  # type: ignore[arg-type]
+        counts.append(len(builder.build()[0].topology.bodies))
+    assert counts[0] == counts[1]

@@ -137,5 +137,8 @@ def test_bad_arguments_are_refused() -> None:
         smoothed_gradient(jnp.sum, x, key, 0.1, 10, "mixed")
     with pytest.raises(ValueError, match=r"sigma, .*, must be > 0, not 0\.0"):
         smoothed_gradient(jnp.sum, x, key, 0.0, 10, "zeroth")
+    for bad in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="accuracy, an error of the gradient, must not be"):
+            smoothed_gradient(jnp.sum, x, key, 0.1, 10, "mixed", accuracy=bad)
     with pytest.raises(ValueError, match="confidence must be a probability"):
         smoothed_gradient(jnp.sum, x, key, 0.1, 10, "mixed", accuracy=1.0, confidence=1)

@@ -168,3 +168,37 @@ def test_a_film_of_another_kind_is_refused(tmp_path: Path) -> None:
     model, _ = ball(0.0, 0.0, 0.0)
     with pytest.raises(ValueError, match=r"ends in \.gif or \.mp4"):
         write_film(tmp_path / "a.avi", Stage(model, np.zeros(3), 0.5), [])
+
+
+def test_a_film_says_what_is_wrong_with_its_first_pose(tmp_path: Path) -> None:
+    """A film without poses is refused, and an error of the first pose is not hidden."""
+    model, _ = ball(0.0, 0.0, 0.0)
+    stage, file = Stage(model, np.zeros(3), 0.5), tmp_path / "ball.gif"
+
+    def interrupted() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(ValueError, match=r"ball\.gif: there is no pose to draw"):
+        write_film(file, stage, [])
+    with pytest.raises(KeyboardInterrupt):
+        write_film(file, stage, interrupted())
+
+
+def test_a_wall_fills_the_height_of_a_frame() -> None:
+    """A wall across the view is seen at the top and at the bottom of a frame."""
+    across = {"quaternion": (np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0)}
+    wall = view_of_a_plane({}, across)
+    assert (wall[[2, -3]] != 255).any(axis=-1).mean() > 0.5
+
+
+def test_the_camera_goes_along_arrays_of_jax() -> None:
+    model, state = ball(0.0, 0.0, 0.0)
+    positions = np.zeros((3, 2, 3))
+    positions[:, 1, 0] = 0.0, 1.0, 2.0
+    quaternions = np.broadcast_to(state.quaternion, (3, 2, 4))
+    arrays = jax.numpy.asarray(positions), jax.numpy.asarray(quaternions)
+    stage = Stage.around(model, *arrays, follow=1)
+    same = Stage.around(model, positions, quaternions, follow=1)
+    assert stage.reach == same.reach
+    np.testing.assert_array_equal(stage.centre, same.centre)

@@ -6,13 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
 
 from jaxccp import ModelBuilder, Plane, Sphere
 from jaxccp.io import TrajectoryArrays
 from jaxccp.scenes.library import SCENES
 from jaxccp.viz import picture
-from jaxccp.viz.scene import Camera
+from jaxccp.viz.scene import Camera, draw_planes
 
 
 def still(name: str, samples: int = 3, copies: int = 0) -> tuple:
@@ -115,3 +116,25 @@ def test_camera_keeps_lengths_and_handedness() -> None:
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(axes) == pytest.approx(1.0)
     assert axes[2, 1] > 0 and axes[2, 2] > 0
+
+
+def test_planes_of_a_picture_have_one_grid() -> None:
+    """The grids of the ground and of a narrow wall have the pitch that the picture names."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    builder.add_shape(0, Plane(), position=(-1, 0, 0), quaternion=(0.5**0.5, 0, 0.5**0.5, 0))
+    builder.add_solid(Sphere(0.1), 1.0)
+    model, state = jax.device_get(builder.build())
+    points = np.array([[0, 0, 0], [12, 0.5, 0.1]])
+    axes = Figure().add_subplot()
+    pitch = draw_planes(axes, model, state.position, state.quaternion, points, Camera(0.0, 90.0))
+    assert pitch == 1.0
+    ground = next(lines for lines in axes.collections if isinstance(lines, LineCollection))
+    starts = np.array([segment[0] for segment in ground.get_segments()])
+    gaps = np.linalg.norm(np.diff(starts, axis=0), axis=1)
+    assert np.isclose(gaps[0], pitch)
+
+
+def test_a_picture_of_another_law_is_refused() -> None:
+    with pytest.raises(ValueError, match="law must be one of"):
+        picture(*still("incline"), "NCP", "a picture")  # type: ignore[arg-type]

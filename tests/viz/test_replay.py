@@ -83,6 +83,10 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     wrong = np.full((2, 6, 3), np.nan), np.zeros((2, 6, 4))
     with pytest.raises(ValueError, match="NaN or infinite"):
         replay(model, np.arange(2.0), *wrong)
+    with pytest.raises(ValueError, match="the times do not rise"):
+        replay(model, np.array([0.0, 0.0]), np.zeros((2, 6, 3)), np.zeros((2, 6, 4)))
+    with pytest.raises(ValueError, match=r"speed must be above 0, not 0"):
+        html(rising(), speed=0.0)
 
 
 def test_contacts_are_drawn_at_the_end_of_their_step() -> None:

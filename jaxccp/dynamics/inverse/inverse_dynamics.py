@@ -14,6 +14,7 @@ from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.second_order.smooth_motion import (
     check_forces_at_instants,
     check_rotors_are_known,
+    check_states_tell_forces,
 )
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.dynamics.trees.screws import screws
@@ -80,13 +81,15 @@ def inverse_dynamics(
 
     Raises:
         ValueError: an array has another shape; smooth contact has the tangential springs of one
-            step, and no step is taken; or there is armature along a coordinate that a flexible body
-            moves, but there was none when the model was built. Within ``jit`` the last is not seen,
-            and the inertia of such a rotor is left out.
+            step, or forces that depend on the speed at which surfaces met, and no step is taken; or
+            there is armature along a coordinate that a flexible body moves, but there was none when
+            the model was built. Within ``jit`` the last is not seen, and the inertia of such a
+            rotor is left out.
     """
     state = checked_state(model, state)
     check_rotors_are_known(model, "inverse_dynamics")
     check_forces_at_instants(model, "inverse_dynamics")
+    check_states_tell_forces(model, "inverse_dynamics")
     force, control = checked_inputs(model, force, control, state.position.dtype)
     expected = [Dimension.named("velocities", tangent_names(model))]
     acceleration = as_floats("acceleration", acceleration, expected, state.position.dtype)

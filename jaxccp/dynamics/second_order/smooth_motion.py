@@ -15,6 +15,7 @@ from jaxccp.dynamics.second_order.mobility import compliant_family_coordinates, 
 from jaxccp.dynamics.smooth import smooth_contacts, smooth_forces
 from jaxccp.execution import trees
 from jaxccp.model.model import Model
+from jaxccp.model.smooth import NORMAL
 from jaxccp.model.state import State
 from jaxccp.model.topology import MAX_DENSE
 
@@ -141,11 +142,32 @@ def check_forces_at_instants(model: Model, caller: str) -> None:
         ValueError: they have springs of one step.
     """
     smooth = model.topology.smooth
-    if smooth is not None and smooth.tangential == "one-step":
+    if smooth is None or NORMAL[smooth.normal].by_speed:
+        return
+    if smooth.tangential == "one-step":
         raise ValueError(
             f"{caller} takes forces at instants within a step, but smooth contacts of the model "
             'have tangential="one-step", springs that stretch over a whole step: build it with '
             'SmoothLaws(tangential="multi-step")'
+        )
+
+
+def check_states_tell_forces(model: Model, caller: str) -> None:
+    """Check that a state tells the forces of smooth contacts, without the steps before it.
+
+    Args:
+        model: the model.
+        caller: name of the function, for the message.
+
+    Raises:
+        ValueError: they depend on the speed at which surfaces met.
+    """
+    smooth = model.topology.smooth
+    if smooth is not None and NORMAL[smooth.normal].by_approach:
+        raise ValueError(
+            f"{caller} takes forces at a state, but those of SmoothLaws({smooth.normal!r}) depend "
+            'on the speed at which surfaces met: build the model with SmoothLaws("hertz"), or take '
+            "forces from the reports of steps"
         )
 
 

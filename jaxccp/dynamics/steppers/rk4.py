@@ -26,7 +26,12 @@ from jaxccp.dynamics.stepper import StepLength, Stepper, checked_carried, checke
 from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.actuators.activation import advance_activations
-from jaxccp.model.kinematics.configuration import integrate_configuration, with_joint_coordinates
+from jaxccp.model.kinematics.configuration import (
+    generalised_velocities,
+    integrate_configuration,
+    with_joint_coordinates,
+)
+from jaxccp.model.kinematics.joint_motion import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.row_order import row_order
 from jaxccp.model.state import State
@@ -71,7 +76,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         h = step_length(h, self.h, state.position.dtype)
         force, control = checked_inputs(model, force, control, state.position.dtype)
         memory: ContactMemory | None = carry.smooth
-        start = smooth_motion(model, state, control, force, memory).velocity
+        start = generalised_velocities(model, state, tree_motion(model, state))
 
         def inputs_at(elapsed: Array | float) -> State:
             return advance_activations(

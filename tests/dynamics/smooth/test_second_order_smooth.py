@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxccp.dynamics import HHT, STEPPERS, StepReport, inverse_dynamics, rollout
+from jaxccp.dynamics import HHT, STEPPERS, StepReport, accelerations, inverse_dynamics, rollout
 from jaxccp.model import Material, Model, Plane, SmoothCoefficients, SmoothLaws, Sphere, State
 from jaxccp.model.smooth.laws import Tangential
 from jaxccp.scene import ModelBuilder
+from tests.dynamics.smooth.smooth_surfaces import HARD, surface
 
 MASS, NORMAL, DASHPOT, TANGENTIAL, SPAN = 2.0, 8e3, 12.0, 3e3, 0.08
 DEPTH, TANGENTIAL_GRAVITY = 0.004, 1.5
@@ -85,6 +86,28 @@ def test_springs_of_one_step_are_refused() -> None:
         STEPPERS["hht"]().init(*pressed("one-step"))
     with pytest.raises(ValueError, match=r'inverse_dynamics.*"one-step".*"multi-step"'):
         inverse_dynamics(*pressed("one-step"), jnp.zeros(6))
+
+
+def test_a_law_without_tangential_springs_may_have_them_of_one_step() -> None:
+    force = []
+    for tangential in ("one-step", "multi-step"):
+        builder = ModelBuilder(smooth_laws=SmoothLaws("plain-coulomb", tangential))
+        builder.add_shape(0, Plane(), material=HARD)
+        start = {"position": (0, 0, 0.0999), "velocity": (1, 0, 0)}
+        builder.add_solid(Sphere(0.1), 1.0, surface(friction=0.5), **start)
+        force.append(accelerations(*builder.build()).body[1])
+    np.testing.assert_array_equal(force[0], force[1])
+    assert force[0][0] < -0.1
+
+
+def test_forces_that_depend_on_the_speed_of_the_approach_are_not_those_of_a_state() -> None:
+    builder = ModelBuilder(smooth_laws=SmoothLaws("flores"))
+    builder.add_shape(0, Plane(), material=HARD)
+    builder.add_solid(Sphere(0.1), 1.0, surface(), position=(0, 0, 0.0999))
+    model, state = builder.build()
+    for function, more in ((accelerations, ()), (inverse_dynamics, (jnp.zeros(6),))):
+        with pytest.raises(ValueError, match=rf"{function.__name__} .*'flores'.* surfaces met"):
+            function(model, state, *more)
 
 
 def test_hard_and_smooth_balls_bounce_in_one_step_of_hht() -> None:

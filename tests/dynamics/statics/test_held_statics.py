@@ -10,6 +10,7 @@ import pytest
 from jaxtyping import Array
 from scipy.optimize import minimize_scalar
 
+import jaxccp
 from jaxccp import (
     Coupling,
     Model,
@@ -194,3 +195,21 @@ def test_a_spring_on_a_node_bends_a_cantilever() -> None:
     down = -float(rest.state.position[nodes[-1], 2])
     cable_stiffness = 3 * young * np.pi * radius**4 / 4 / length**3
     np.testing.assert_allclose(down, 0.01 * stiffness / (stiffness + cable_stiffness), rtol=1e-3)
+
+
+def test_a_spring_without_a_row_does_nothing() -> None:
+    """A stiffness that was 0 when the model was built does not turn a hinge at rest, nor count as
+    energy, whether or not another hinge has a row."""
+    for damping in (0.0, 0.1):
+        builder = ModelBuilder(gravity=(0, 0, -GRAVITY))
+        for i, loss in enumerate((0.0, damping)):
+            bar = builder.add_body(0.7, (0.02, 0.02, 0.02), (0, i, -0.3))
+            hinge = Revolute((0, 1, 0), damping=loss)
+            builder.add_joint(hinge, 0, bar, anchor=(0, i, 0), name=f"hinge{i}")
+        model, state = builder.build()
+        axes = replace(model.axes, stiffness=jnp.array([5.0, 0.0]), rest=jnp.array([1.0, 0.0]))
+        sprung = replace(model, axes=axes)
+        np.testing.assert_allclose(equilibrium(sprung, state).state.joint_positions, 0, atol=1e-9)
+        np.testing.assert_allclose(
+            jaxccp.energy(sprung, state), jaxccp.energy(model, state), rtol=1e-12
+        )
