@@ -3,11 +3,12 @@
     python experiments/accuracy/run.py PROBLEMS_DIR [--jobs 2]
 
 PROBLEMS_DIR holds npz files in the layouts of ``jaxccp solve``, in any subfolders, with reference
-solutions, and ``judge.py``, which scores multipliers in numpy and scipy and is no part of jaxccp.
-Every solve begins at zero and ends at a relative residual a little below the goal or at a limit of
-iterations (config.toml); nothing is timed. Each outcome is appended to results.csv at once; a run
-that was interrupted resumes where it stopped. At the end, or with ``--report`` alone, results.md is
-written, the remarks of notes.md included.
+solutions, and ``judge.py``, which scores multipliers in numpy and scipy and is no part of jaxccp:
+the folder ccp of the real data sets of CONTRIBUTING.md. Every solve begins at zero and ends at a
+relative residual a little below the goal or at a limit of iterations (config.toml); nothing is
+timed. Each outcome is appended to results.csv at once; a run that was interrupted resumes where it
+stopped. At the end, or with ``--report`` alone, results.md is written, the remarks of notes.md
+included.
 """
 
 import argparse

@@ -39,7 +39,7 @@ SECONDS = 0.002
 """Length of one timed loop [s]."""
 REPETITIONS = 200
 TARGET = 40.0
-"""Time of one product aimed at [ns per contact]."""
+"""Time of one product that this project aims at [ns per contact]."""
 FOLDER = Path(__file__).resolve().parent
 
 

@@ -17,7 +17,7 @@ def write_report(
     stepping: str,
     solving: str,
 ) -> None:
-    """Write results.md and devices.png.
+    """Write results.md, with the remarks of notes.md, and devices.png.
 
     Args:
         rates: rows of steps.csv.
@@ -27,6 +27,8 @@ def write_report(
         solving: description of the solves.
     """
     plot(rates).savefig(out / "devices.png")
+    notes = out / "notes.md"
+    remarks = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (out / "results.md").write_text(
         f"""# Devices
 
@@ -45,7 +47,7 @@ clock, compilation apart (several programs at a time)
 
 {solving} Milliseconds per problem; in brackets the share that was solved, unless it is all.
 
-{table(side_by_side(solves, SOLVE, "ms per problem", ("device", "batch")))}
+{remarks}{table(side_by_side(solves, SOLVE, "ms per problem", ("device", "batch")))}
 """,
         encoding="utf-8",
     )

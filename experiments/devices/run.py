@@ -2,10 +2,11 @@
 
     python experiments/devices/run.py PROBLEMS_DIR
 
-PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders, of which those named
-in PROBLEMS are used. Times are wall-clock times, the shortest of several runs, without compilation.
-Each row is appended to steps.csv or solves.csv beside this file at once, and a run that was
-interrupted resumes where it stopped; at the end results.md and devices.png are made from the rows.
+PROBLEMS_DIR: the folder ccp of the real data sets of CONTRIBUTING.md, or any of npz files in the
+layouts of ``jaxccp solve``, in any subfolders, of which those named in PROBLEMS are used. Times are
+wall-clock times, the shortest of several runs, without compilation. Each row is appended to
+steps.csv or solves.csv beside this file at once, and a run that was interrupted resumes where it
+stopped; at the end results.md and devices.png are made from the rows.
 """
 
 import argparse

@@ -1,5 +1,7 @@
 """Measure joint errors and energy over 100 000 steps of two steppers, linearised and projected.
 
+    python experiments/drift/run.py
+
 Writes results.md and drift.png beside this file.
 """
 
@@ -140,9 +142,8 @@ def main() -> None:
     (FOLDER / "results.md").write_text(
         f"# Drift over {STEPS} steps of {H} s\n\n"
         "Float64, no friction, no damping, started at rest, both mechanisms in one model; written "
-        "by `run.py`. The order in h is that of the energy error after 0.4 s.\n\n"
-        + "\n".join(lines)
-        + "\n\n![joint errors and energy](drift.png)\n",
+        "by `python experiments/drift/run.py`. The order in h is that of the energy error after "
+        "0.4 s.\n\n" + "\n".join(lines) + "\n\n![joint errors and energy](drift.png)\n",
         encoding="utf-8",
     )
 

@@ -26,10 +26,11 @@ def page(draws: Sequence[dict]) -> None:
     lines = [
         "# The articulated elbow",
         "",
-        "Written by `run.py`. Each draw fits some tosses, chosen at random, from starts all along "
-        "them, and predicts others from starts that are the same for all models: the mean distance "
-        "of both boxes from where they were recorded, over the samples after each start, in "
-        "lengths of a box (0.1 m); ± half the 95 % interval of the mean.",
+        f"Written by `run.py`, with --draws {len(draws)}. Each draw fits some tosses, chosen at "
+        "random, from starts all along them, and predicts others from starts that are the same for "
+        "all models: the mean distance of both boxes from where they were recorded, over the "
+        "samples after each start, in lengths of a box (0.1 m); ± half the 95 % interval of the "
+        "mean.",
         "",
         "| draw | model | " + " | ".join(HORIZONS.values()) + " |",
         "|---|---|" + "---|" * len(HORIZONS),

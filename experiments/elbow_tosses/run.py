@@ -2,17 +2,18 @@
 
     python -m experiments.elbow_tosses.run DATA.npz [--draws 3] [--fitted 12] [--judged 40]
 
-DATA.npz: recorded tosses of two boxes joined by a hinge (poses of the first box, angles of the
-hinge). Some of them are fitted, over segments of 20 and then of 40 samples that begin at regular
-intervals along the tosses. Prediction errors on tosses that were not fitted, over 20 samples, 40
-samples and whole tosses, are compared with those of the nominal model in both engines and with
-those of MuJoCo fitted by ``mujoco.sysid`` (``pip install 'jaxccp[sysid]'``) to the same segments of
-40 samples. Writes results.json, results.md and elbow.png; a run that was interrupted resumes with
-the draws that are missing. Float64.
+DATA.npz: recorded tosses of two boxes joined by a hinge (``q``: poses of the first box and angles
+of the hinge, one toss after the other; ``lengths``, ``ids``, ``jump``, ``dt``), elbow_tosses.npz of
+the real data sets of CONTRIBUTING.md, in their folder impacts. Some of them are fitted, over
+segments of 20 and then of 40 samples that begin at regular intervals along the tosses. Prediction
+errors on tosses that were not fitted, over 20 samples, 40 samples and whole tosses, are compared
+with those of the nominal model in both engines and with those of MuJoCo fitted by ``mujoco.sysid``
+(``pip install 'jaxccp[sysid]'``) to the same segments of 40 samples. Writes results.json,
+results.md and elbow.png; a run that was interrupted resumes with the draws that are missing.
+Float64.
 """
 
 import argparse
-import importlib
 import json
 import time
 from dataclasses import replace
@@ -35,6 +36,7 @@ from experiments.elbow_tosses.task import (
     read,
     residual,
 )
+from experiments.sysid_comparison.available import has_mujoco_sysid
 from jaxccp import load
 from jaxccp.identify import Method, Problem, Recording
 from jaxccp.identify.cube.fit import interval
@@ -132,7 +134,7 @@ def _peer(
     errors: dict,
 ) -> dict:
     """Add MuJoCo's errors to ``errors``; return the values and the cost of its fit."""
-    if not hasattr(importlib.import_module("mujoco.sysid"), "optimize"):
+    if not has_mujoco_sysid():
         print("mujoco.sysid is left out: it needs pip install 'jaxccp[sysid]'")
         return {}
     from experiments.elbow_tosses.peer import distances, fit, nominal

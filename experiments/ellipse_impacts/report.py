@@ -94,9 +94,8 @@ def draw(path: Path, rows: list[dict], recordings) -> None:
     where = np.arange(len(rows))[::-1]
     axes[0].barh(where, means, xerr=spread, color="tab:blue", alpha=0.7)
     axes[0].set_yticks(where, [row["name"] for row in rows], fontsize=8)
-    axes[0].axvline(0.145, color="k", ls=":")
     axes[0].set_xlim(0.1, 0.22)
-    axes[0].set_xlabel("error of impacts not fitted (dotted: 0.145)")
+    axes[0].set_xlabel("error of impacts not fitted")
     shown = axes[1].scatter(place[:, 0], ratio, c=-rate[:, 0, 0], s=8, cmap="viridis")
     figure.colorbar(shown, label="−v_x before [m/s]")
     axes[1].set(xlabel="landing place x [m]", ylabel="−u_n⁺ / u_n⁻", ylim=(0.3, 0.8))

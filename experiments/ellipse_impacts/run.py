@@ -6,6 +6,7 @@ python -m experiments.ellipse_impacts.run --evaluate params.json OTHER.npz
 
 import argparse
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -20,8 +21,9 @@ from jaxccp.identify import Impacts, Method, Parameter, Problem, law_number
 from jaxccp.identify.case import Case
 from jaxccp.identify.impacts.plan import ImpactPlan
 
-FOLDER = Path(__file__).parent
-DATA = Path("../shared/data/impacts/ellipse_impacts.npz")
+FOLDER = Path(__file__).resolve().parent
+SHARED = Path(os.environ.get("JAXCCP_DATA", FOLDER.parents[2] / "shared/data"))
+DATA = SHARED / "impacts/ellipse_impacts.npz"
 FOLDS = 5
 UNIFORM = 4.625e-4
 """I/m of a uniform ellipse [m²]."""
@@ -161,8 +163,9 @@ def main() -> None:
         for inertia, errors in evaluate(asked.evaluate, asked.data).items():
             spread = np.std(errors, ddof=1) / np.sqrt(len(errors))
             print(
-                f"norm with I/m = {inertia:.4g} m²: err1 mean {np.mean(errors):.4f} ± {spread:.4f} "
-                f"(s.e.), median {np.median(errors):.4f}, {len(errors)} impacts"
+                f"norm with I/m = {inertia:.4g} m²: relative error, mean "
+                f"{np.mean(errors):.4f} ± {spread:.4f} (s.e.), median {np.median(errors):.4f}, "
+                f"{len(errors)} impacts"
             )
         return
     recordings = read(asked.data)

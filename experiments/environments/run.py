@@ -1,9 +1,10 @@
 """Measure what an environment costs besides its stepper: observation, reward, checks and resets.
 
-    python -m experiments.environments.run [--names cartpole,hopper,ant] [--copies 1024]
+    python -m experiments.environments.run [--names cartpole,hopper --copies 1024 --out FOLDER]
 
-Writes results.md beside this file. Times are CPU times on one core, the best of several runs that
-are made in turns, so that other work on the machine matters little.
+Writes results.md beside this file; other environments or copies than all need ``--out``. Times are
+CPU times on one core, the best of several runs that are made in turns, so that other work on the
+machine matters little.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from jaxccp import envs, rollout
 from jaxccp.envs import EnvState
 
 FOLDER = Path(__file__).resolve().parent
+NAMES, COPIES = "cartpole,hopper,ant", 1024
 STEPS = 8
 """Steps of the environment in one run."""
 REPEATS = 3
@@ -127,17 +129,22 @@ def keys(seed: int) -> jax.Array:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--names", default="cartpole,hopper,ant")
-    parser.add_argument("--copies", type=int, default=1024)
+    parser.add_argument("--names", default=NAMES)
+    parser.add_argument("--copies", type=int, default=COPIES)
+    parser.add_argument("--out", type=Path, help="where the page goes; needed for a part of it")
     options = parser.parse_args()
+    if options.out is None and (options.names, options.copies) != (NAMES, COPIES):
+        parser.error("other names or copies need --out FOLDER: the page here has all")
+    out = options.out or FOLDER
+    out.mkdir(parents=True, exist_ok=True)
     rows = "\n".join(measured(name, options.copies) for name in options.names.split(","))
-    (FOLDER / "results.md").write_text(
+    (out / "results.md").write_text(
         f"""# What an environment costs beside its stepper
 
 `python -m experiments.environments.run`. Float32, random actions, a new one in every step; episodes
-are of all ages. Steps are those of the environment, each of several of the stepper, per second
-of CPU time. The last columns are the speed of the environment over that of `jaxccp.rollout`, which
-has reports, and over that of the stepper alone, whose reports nobody reads.
+are of all ages. Steps are those of the environment, of several steps of the stepper each, per
+second of CPU time. The last columns are the speed of the environment over that of `jaxccp.rollout`
+with its reports, and over that of the stepper alone, whose reports nobody reads.
 
 {platform.machine()}, one core; jax {jax.__version__}
 

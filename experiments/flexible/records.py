@@ -2,8 +2,8 @@
 
     python -m experiments.flexible.records [NAME …]
 
-The records (../shared/data/multibody) were made with the HHT method, which is used here, too.
-Writes records.md.
+The records (multibody/fea of the real data sets, see CONTRIBUTING.md) were made with the HHT
+method, which is used here, too. Writes records.md; with names it only prints their rows.
 """
 
 import os
@@ -46,7 +46,8 @@ def main(names: list[str]) -> None:
             f"{error[step <= 40].max():.1e} m |"
         ]
         print(lines[-1], flush=True)
-    (FOLDER / "records.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if not names:
+        (FOLDER / "records.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

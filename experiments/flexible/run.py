@@ -1,8 +1,12 @@
 """Compare a simulation with the whole record of the ANCF cable pendulum; write results.md.
 
-The record is in ../shared/data/multibody.
+    python experiments/flexible/run.py
+
+The record is in multibody/fea of the real data sets (CONTRIBUTING.md says where they are looked
+for).
 """
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +18,9 @@ import numpy as np
 from jaxccp import EulerImplicitLinearized, ModelBuilder, rollout
 from jaxccp.flexible.ancf import rope
 
-FOLDER = Path(__file__).parent
-DATA = FOLDER.parents[2] / "shared/data/multibody/fea/ancf_cable_pendulum.npz"
+FOLDER = Path(__file__).resolve().parent
+SHARED = Path(os.environ.get("JAXCCP_DATA", FOLDER.parents[2] / "shared/data"))
+DATA = SHARED / "multibody/fea/ancf_cable_pendulum.npz"
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ The memory is to be independent of the number of solver iterations. The scenes a
 land, gymnasium's ant (needs gymnasium and mujoco) and ten boxes at rest: STEPS steps, one copy and
 64, float32, law ``ncp``; the gradient of a sum of squares of the final positions in all initial
 positions and velocities. Memory is XLA's temporary memory with limits of 10 and of 1000 iterations.
-Writes cost.md and cost.csv beside this file; scenes that are run replace their rows of an earlier
-run. On one core; times are CPU time, the shortest of several calls.
+Writes cost.md, with the remarks of cost_notes.md, and cost.csv beside this file; scenes that are
+run replace their rows of an earlier run, and ``--report`` runs none. On one core; times are CPU
+time, the shortest of several calls.
 """
 
 import argparse
@@ -38,7 +39,9 @@ REPEATS, PATIENCE = 20, 10.0
 FOLDER = Path(__file__).resolve().parent
 RESULTS = FOLDER / "cost.csv"
 FIELDS = ("scene", "copies", "forward", "gradient", "ratio", *(f"memory {n}" for n in LIMITS))
-FIELDS += ("forward memory", "iterations")
+FIELDS += ("forward memory", "iterations", "batch iterations")
+"""Iterations are those of a single copy that starts without noise; *batch iterations* the mean of
+all copies of the row."""
 
 
 def scene(name: str) -> tuple[Model, State, float]:
@@ -66,6 +69,13 @@ def rows(name: str) -> list[dict]:
 
         return single(*x) if x[0].ndim == 2 else jnp.sum(jax.vmap(single)(*x))
 
+    @jax.jit
+    @jax.vmap
+    def iterations_of(position: jax.Array, velocity: jax.Array) -> jax.Array:
+        limited = replace(stepper, stop=Stop(max_iterations=LIMITS[-1]))
+        start = replace(state, position=position, velocity=velocity)
+        return rollout(model, start, limited, STEPS)[1].report.solver.iterations.mean()
+
     def gradient(x: tuple, limit: int) -> Callable:
         of = jax.value_and_grad(lambda x: loss(x, limit))
         return jax.jit(of).lower(x).compile()
@@ -76,6 +86,7 @@ def rows(name: str) -> list[dict]:
         if copies > 1:
             noise = 1e-3 * jax.random.normal(jax.random.key(SEED), (copies, *x[1].shape))
             x = (jnp.tile(x[0], (copies, 1, 1)), x[1] + noise)
+        own = iterations if copies == 1 else float(iterations_of(*x).mean())
         forward = jax.jit(lambda x: loss(x, LIMITS[-1])).lower(x).compile()
         backward = gradient(x, LIMITS[-1])
         times = seconds([forward, backward], x, time.process_time, REPEATS, PATIENCE)
@@ -85,6 +96,7 @@ def rows(name: str) -> list[dict]:
             memory[f"memory {LIMITS[0]}"] = temporary(low)
         row = {"scene": name, "copies": copies, "forward": times[0], "gradient": times[1]}
         row |= {"ratio": times[1] / times[0], "iterations": iterations} | memory
+        row["batch iterations"] = own
         row["forward memory"] = temporary(forward)
         print(row, flush=True)
         table.append(row)
@@ -104,10 +116,16 @@ def keep(new: list[dict]) -> None:
         writer.writerows(kept)
 
 
+def _iterations(row: dict[str, str]) -> str:
+    """Return the mean iterations of all copies of a row; a dash where they were not counted."""
+    mean = row["iterations"] if row["copies"] == "1" else row.get("batch iterations")
+    return f"{float(mean):.1f}" if mean else "–"
+
+
 def write() -> None:
     with RESULTS.open(newline="", encoding="utf-8") as file:
         table = [
-            f"| {row['scene']} | {row['copies']} | {float(row['iterations']):.1f} | "
+            f"| {row['scene']} | {row['copies']} | {_iterations(row)} | "
             f"{1e6 * float(row['forward']) / STEPS:,.0f} | "
             f"{1e6 * float(row['gradient']) / STEPS:,.0f} | {float(row['ratio']):.2f} | "
             + " | ".join(
@@ -117,6 +135,8 @@ def write() -> None:
             + " |"
             for row in csv.DictReader(file)
         ]
+    notes = FOLDER / "cost_notes.md"
+    remarks = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (FOLDER / "cost.md").write_text(
         f"""# What reverse mode costs
 
@@ -125,11 +145,11 @@ initial positions and velocities; float32, `ncp`, one core, seed {SEED} · {plat
 jax {jax.__version__}
 
 CPU times are of one step of all copies, memory what XLA reserves besides inputs and outputs.
-Wanted: a ratio of at most 1.5, and with a limit of {LIMITS[1]} iterations as much memory as with
-one of {LIMITS[0]}. Other work ran on the other core.
+This project aims at a ratio of at most 1.5, and at as much memory with a limit of {LIMITS[1]}
+iterations as with one of {LIMITS[0]}. Iterations are the mean of all copies; –: not counted.
 
-| scene | copies | iterations | forward [µs] | gradient [µs] | ratio | memory, forward [kB] | \
-gradient, at most {LIMITS[0]} iterations [kB] | {LIMITS[1]} [kB] |
+{remarks}| scene | copies | iterations | forward [µs] | gradient [µs] | ratio | \
+memory, forward [kB] | gradient, at most {LIMITS[0]} iterations [kB] | {LIMITS[1]} [kB] |
 |---|---|---|---|---|---|---|---|---|
 {chr(10).join(table)}
 """,
@@ -140,7 +160,9 @@ gradient, at most {LIMITS[0]} iterations [kB] | {LIMITS[1]} [kB] |
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("scenes", nargs="*", default=list(LEAD))
-    for name in parser.parse_args().scenes:
+    parser.add_argument("--report", action="store_true", help="only cost.md, from cost.csv")
+    options = parser.parse_args()
+    for name in () if options.report else options.scenes:
         keep(rows(name))
     write()
 

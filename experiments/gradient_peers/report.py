@@ -1,4 +1,4 @@
-"""Write results.md and errors.png from the rows of results.csv."""
+"""Write results.md, with the remarks of notes.md, and errors.png from the rows of results.csv."""
 
 import csv
 import platform
@@ -26,6 +26,8 @@ def write(results: Path) -> None:
         rows = list(csv.DictReader(file))
     parts = [_section(problem, rows) for problem in PROBLEMS]
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    notes = results.parent / "notes.md"
+    remarks = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (results.parent / "results.md").write_text(
         f"""# Gradients beside MJX and Brax
 
@@ -51,9 +53,8 @@ MJX converges to 1e-10 in up to 100 iterations. MJX and Brax generalized have no
 is that of a damped spring of {OMEGA:g} rad/s, whose contacts last {1e3 * np.pi / OMEGA:.0f} ms.
 Brax's others have it.
 
-Brax generalized has derivatives of NaN from these starts, in float64; why was not looked into, and
-from others, or in float32, it may have finite ones. Not every engine was run on every motion. What
-reverse mode costs jaxccp in batches and in longer solves is in [cost.md](cost.md).
+{remarks}Not every engine was run on every motion. What reverse mode costs jaxccp in batches and in
+longer solves is in [cost.md](cost.md).
 
 ![errors](errors.png)
 

@@ -4,7 +4,8 @@
 
 Float64, without contacts, limits and dry friction. Also measures how long complete models take to
 compile. Takes every model of the installed packages gymnasium and brax (those not installed are
-left out) and of examples/models. Writes results.md and convergence.png to this folder.
+left out) and of examples/models. Writes results.md, with the remarks of notes.md, and
+convergence.png to this folder.
 """
 
 import importlib.util
@@ -128,6 +129,12 @@ def picture(errors_by_model: dict[str, list[float]]) -> None:
     figure.savefig(FOLDER / "convergence.png", dpi=150)
 
 
+def _remarks() -> list[str]:
+    """Return the remarks of notes.md on compile times, and an empty line; nothing without them."""
+    notes = FOLDER / "notes.md"
+    return [notes.read_text(encoding="utf-8")] if notes.exists() else []
+
+
 def main() -> None:
     paths = {path.stem: path for package, path in models() if package != "brax"}
     compiled = {name: compiling.seconds(paths[name]) for name in COMPILED if name in paths}
@@ -166,6 +173,7 @@ def main() -> None:
         f"where it ends in where it began; {platform.machine()}, {os.cpu_count()} cores, "
         f"jax {jax.__version__}.",
         "",
+        *_remarks(),
         "| model | step | gradient |",
         "|---|---|---|",
     ]

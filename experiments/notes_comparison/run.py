@@ -10,16 +10,20 @@ impulses of the previous step (warm). Dantzig solves the problem with friction p
 processor time on one core, the better of two runs, compilation apart.
 
 Writes curves.csv after each curve (a run continues where the last one stopped; ``--afresh`` starts
-again), and from it ccp.png, ncp.png and results.md; ``--report`` does only the latter.
+again), which git does not keep, and from it, once all curves are there, ccp.png, ncp.png and
+results.md; ``--report`` writes these from the curves that there are. The folder is named after the
+notes on such solvers from which their names come.
 """
 
 import argparse
 import csv
 import os
+import sys
 import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import get_type_hints
 
@@ -120,6 +124,18 @@ def read_points(path: Path) -> list[Point]:
         ]
 
 
+def left(config: dict, points: list[Point]) -> list[tuple[str, str, str]]:
+    """Return scene, law and solver of the curves that are missing.
+
+    Args:
+        config: content of config.toml.
+        points: rows of curves.csv.
+    """
+    done = {(p.scene, p.law, p.solver) for p in points}
+    asked = product(config["scenes"], config["laws"], config["solvers"])
+    return [curve for curve in asked if curve not in done]
+
+
 def compare(config: dict, path: Path, minutes: float) -> None:
     until = time.monotonic() + 60 * minutes
     done = {(p.scene, p.law, p.solver) for p in read_points(path)}
@@ -130,11 +146,11 @@ def compare(config: dict, path: Path, minutes: float) -> None:
             writer.writeheader()
         for scene, settings in config["scenes"].items():
             for law in config["laws"]:
-                left = [name for name in config["solvers"] if (scene, law, name) not in done]
-                if not left:
+                names = [name for name in config["solvers"] if (scene, law, name) not in done]
+                if not names:
                     continue
                 item = case(settings, config["seed"], law)
-                for name in left:
+                for name in names:
                     if time.monotonic() > until:
                         print("time is over")
                         return
@@ -167,7 +183,14 @@ def main() -> None:
 
     from report import write_report
 
-    write_report(read_points(path), config, arguments.out)
+    points = read_points(path)
+    if not points:
+        sys.exit(f"no {path}: run without --report first, which measures the curves")
+    missing = left(config, points)
+    if missing and not arguments.report:
+        print(f"{len(missing)} curves are missing: run again, or write what there is by --report")
+        return
+    write_report(points, config, arguments.out)
 
 
 if __name__ == "__main__":

@@ -143,9 +143,9 @@ An iteration of iLQR tries seven lengths of its step, one of predictive sampling
 {SAMPLES} pushes, with noise of {DEVIATION:g} m/s at {KNOTS} knots. Model, cost and first guess are
 the same.
 
-Ahead are the goals within the friction cone of the first contact (coefficient {FRICTION:g}): a
-straight push reaches them. For the others the box has to turn, or to be pushed from another side,
-of which the derivative of a push says nothing; there samples help.
+Ahead are the goals within the friction cone of the first contact, whose coefficient is
+{FRICTION:g}: a straight push reaches them. For the others the box has to turn, or to be pushed
+from another side, of which the derivative of a push says nothing; there samples help.
 """,
         encoding="utf-8",
     )

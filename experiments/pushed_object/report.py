@@ -4,7 +4,7 @@ import jax
 import matplotlib
 import numpy as np
 
-from experiments.pushed_object.task import FOLDER, TRUTH
+from experiments.pushed_object.task import FOLDER, PEER_ITERATIONS, TRUTH
 from jaxccp.identify import Problem
 
 
@@ -55,7 +55,9 @@ def page(results: dict) -> None:
             "mujoco.sysid, with its default weights and scales, has the contact that the pushes "
             "were simulated with, and its errors of "
             f"the model are those of steps of 0.5 ms: {peer['evaluations']} simulations of all "
-            f"pushes, {peer['cpu_seconds']} s of the processor.",
+            f"pushes, {peer['cpu_seconds']} s of the processor. It was given at most "
+            f"{PEER_ITERATIONS} iterations, where it takes up to 200 if left to itself: its values "
+            "may not be where it would have ended.",
         ]
     names = list(results["errors"]["identified"])
     lines += [

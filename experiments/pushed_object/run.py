@@ -10,7 +10,6 @@ results.json, results.md and pushes.png. Seeds are fixed. Float64.
 """
 
 import argparse
-import importlib
 import json
 import time
 from collections.abc import Sequence
@@ -21,7 +20,8 @@ import numpy as np
 from jaxtyping import Float
 
 from experiments.pushed_object.report import page, picture
-from experiments.pushed_object.task import FOLDER, TRUTH, problem, record
+from experiments.pushed_object.task import FOLDER, PEER_ITERATIONS, TRUTH, problem, record
+from experiments.sysid_comparison.available import has_mujoco_sysid
 from jaxccp.identify import Problem, Recording
 from jaxccp.identify.estimation.evaluation import Evaluation, evaluation
 from jaxccp.identify.uncertainty.intervals import Identifiability, identifiability
@@ -119,14 +119,14 @@ def _of_last(task: Problem, values: Float[np.ndarray, " p"]) -> Identifiability:
 
 def _peer(recordings: Sequence[Recording]) -> dict | None:
     """Return what mujoco.sysid identifies, or None where it cannot be imported."""
-    if not hasattr(importlib.import_module("mujoco.sysid"), "optimize"):
+    if not has_mujoco_sysid():
         print("mujoco.sysid is left out: it needs pip install 'jaxccp[sysid]'")
         return None
     from experiments.pushed_object.peer import peer
 
     begin = time.process_time()
     task = peer(recordings, PEER_H)
-    values, _ = task.fit(max_iters=20)
+    values, _ = task.fit(max_iters=PEER_ITERATIONS)
     return {
         "values": values.tolist(),
         "evaluations": task.evaluations,

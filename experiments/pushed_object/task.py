@@ -32,6 +32,9 @@ TRUTH = {
     'axes["along"].friction (and 1 alike)': 0.3,
 }
 """True values of the parameters, with which the recordings were simulated, by name."""
+PEER_ITERATIONS = 20
+"""Largest number of iterations of mujoco.sysid, with which its result was measured; left to itself
+it takes up to 200."""
 START = (1.25, 0.8, 0.75, 0.8, 1.25, 0.75)
 """Values that fits start from, relative to the true ones."""
 

@@ -5,10 +5,10 @@
 
 The first fits and writes results.csv, results.md, robots.png and, for each robot, fits/ROBOT.json
 with parameters from all its recordings; robots that are not named keep their last results. Folds
-are whole recordings where there are five, else consecutive fifths of one. The friction law, and
-whether simulations or inverse dynamics are fitted, are chosen by cross-validation. The second fits
-nothing: it prints the errors of other recordings, in a folder like the data's, with the saved
-parameters. Nothing is random. Float64.
+are whole recordings where there are five, else consecutive fifths of one. The friction law of those
+in ``--laws``, and whether simulations or inverse dynamics are fitted, are chosen by
+cross-validation. The second fits nothing: it prints the errors of other recordings, in a folder
+like the data's, with the saved parameters. Nothing is random. Float64.
 """
 
 import argparse
@@ -202,13 +202,16 @@ def written(rows: list[dict]) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+    laws = {row["robot"]: {r["law"] for r in rows if r["robot"] == row["robot"]} for row in rows}
+    single = [f"{robot} ({law})" for robot, (law, *others) in laws.items() if not others]
     lines = [
         "# Robots from logs",
         "",
         "Cross-validated errors on recordings of real robots, made by "
         "`python -m experiments.robots.run`: torque errors over the torque's standard deviation, "
         "errors of simulations from measured states in rad. LS is least squares on the linear "
-        "regressor (for arms drawn to the nominal bodies), from the data's README.",
+        "regressor (for arms drawn to the nominal bodies), from the data's README."
+        + (f" Fitted with one friction law only: {', '.join(single)}." if single else ""),
         "",
         "| robot | measure | fit | friction | mean | joints | LS, mean |",
         "|---|---|---|---|---|---|---|",

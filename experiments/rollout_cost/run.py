@@ -60,8 +60,8 @@ PATIENCE = 3.0
 
 FOLDER = Path(__file__).resolve().parent
 TARGETS = {"step": 5.0, "gradient": 20.0, "ratio": 3.0}
-"""Targets of the compile time of a step and of a gradient [s], and of gradient time over forward
-time."""
+"""What this project aims at: compile time of a step and of a gradient [s], and gradient time over
+forward time."""
 
 
 def sliding_box() -> tuple[Model, State]:
@@ -311,7 +311,7 @@ up to {REPEATS} runs · {machine}
 
 ![cost](cost.png)
 
-## Compiling one step (target: {TARGETS["step"]:g} s)
+## Compiling one step (aim of this project: {TARGETS["step"]:g} s)
 
 {table(steps)}
 
@@ -319,7 +319,7 @@ up to {REPEATS} runs · {machine}
 
 {table(rates)}
 
-## Gradient of {GRADIENT_STEPS} steps (targets: {TARGETS["ratio"]:g} × forward, compiled in \
+## Gradient of {GRADIENT_STEPS} steps (aims: {TARGETS["ratio"]:g} × forward, compiled in \
 {TARGETS["gradient"]:g} s)
 
 Reverse mode, value included, in initial positions, velocities, spins, masses and friction. Robots

@@ -96,7 +96,9 @@ def auto_against(rows: list[Outcome], law: str) -> str:
         {p: t for p, t in table.get(name, {}).items()} for name in table if name not in SOLVERS
     ]
     rival = {p: min((r[p] for r in rivals if p in r), default=np.inf) for p in common}
-    foreign = np.array([mine[p] / rival[p] if np.isfinite(rival[p]) else 0.0 for p in common])
+    # What no other library solved is won if it was solved, and else lost.
+    alone = {p: 0.0 if np.isfinite(mine[p]) else np.inf for p in common}
+    foreign = np.array([mine[p] / rival[p] if np.isfinite(rival[p]) else alone[p] for p in common])
     order = np.argsort(ratios)[::-1]
     losses = [f"{common[i]} {_number(float(ratios[i]))}" for i in order[:8] if ratios[i] > 2]
     return "\n".join(
@@ -114,7 +116,7 @@ def auto_against(rows: list[Outcome], law: str) -> str:
 
 
 def _summary(ratios: np.ndarray) -> str:
-    # "lower": no mean of a number and infinity.
+    # "higher": no mean of a number and infinity.
     ninety = np.quantile(ratios, 0.9, method="higher")
     shares = (100 * np.mean(ratios <= 1), 100 * np.mean(ratios <= 2))
     return (

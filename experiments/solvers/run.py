@@ -2,11 +2,11 @@
 
     python experiments/solvers/run.py PROBLEMS_DIR [--minutes 60] [--cap 1] [--solvers auto,psor]
 
-PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders. Each solver is timed
-on each problem, in float64 and from a cold start, to relative residuals of 1e-3, 1e-6 and 1e-9 (max
-over contacts over max‖r_c‖, computed outside all of them) under both laws. Solvers are jaxccp's,
-clarabel, Pinocchio's ADMM and PGS, and a Gauss–Seidel and an APGD in numba. Those not installed are
-left out:
+PROBLEMS_DIR: the folder ccp of the real data sets of CONTRIBUTING.md, or any of npz files in the
+layouts of ``jaxccp solve``, in any subfolders. Each solver is timed on each problem, in float64 and
+from a cold start, to relative residuals of 1e-3, 1e-6 and 1e-9 (max over contacts over max‖r_c‖,
+computed outside all of them) under both laws. Solvers are jaxccp's, clarabel, Pinocchio's ADMM and
+PGS, and a Gauss–Seidel and an APGD in numba. Those not installed are left out:
 
     pip install clarabel pin numba
 

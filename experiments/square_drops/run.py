@@ -6,6 +6,7 @@ python -m experiments.square_drops.run --evaluate params.json OTHER.npz
 
 import argparse
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,9 @@ from jaxccp import EulerImplicitLinearized, rollout
 from jaxccp.identify import Impacts, Method, Parameter, Predictor, Problem, law_number
 from jaxccp.identify.case import Case
 
-FOLDER = Path(__file__).parent
-DATA = Path("../shared/data/impacts/square_drops.npz")
+FOLDER = Path(__file__).resolve().parent
+SHARED = Path(os.environ.get("JAXCCP_DATA", FOLDER.parents[2] / "shared/data"))
+DATA = SHARED / "impacts/square_drops.npz"
 FOLDS, SUBSTEPS, HELD_OUT = 5, 8, 50
 METHOD = Method(threshold=0.1)
 PARAMETERS = {
@@ -222,7 +224,7 @@ def main() -> None:
         errors = norms(
             predictor.evaluate({a: values[b] for a, b in zip(names, law_parameters, strict=True)})
         )
-        print(f"impacts: err1 mean {errors.mean():.4f}, median {np.median(errors):.4f}")
+        print(f"impacts: relative error, mean {errors.mean():.4f}, median {np.median(errors):.4f}")
         print(f"drops: {drop_errors(predicted(values, drops, dt), drops)}")
         return
     order = np.random.default_rng(0).permutation(len(drops))

@@ -11,11 +11,12 @@ COLOURS = {
 }
 
 
-def write(rows: list[dict[str, str]]) -> None:
+def write(rows: list[dict[str, str]], missing: list[str]) -> None:
     """Write results.md and comparison.png.
 
     Args:
         rows: rows of results.csv.
+        missing: names of the fits that were not run.
     """
     lines = [
         "# The same task in jaxccp and in mujoco.sysid",
@@ -40,7 +41,8 @@ def write(rows: list[dict[str, str]]) -> None:
         )
     lines += [
         "",
-        "An evaluation of jaxccp has the Jacobian with it; mujoco.sysid takes eleven for one.",
+        "An evaluation of jaxccp has the Jacobian with it; mujoco.sysid takes eleven for one."
+        + (f" Not run: {'; '.join(missing)}." if missing else ""),
         "",
         "Errors of the parameters, with half the widths of their 95 % intervals [%]:",
         "",

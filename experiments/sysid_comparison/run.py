@@ -12,7 +12,6 @@ are fixed. Float64.
 
 import argparse
 import csv
-import importlib
 import json
 import os
 import subprocess
@@ -22,6 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from experiments.sysid_comparison.available import has_mujoco_sysid
 from experiments.sysid_comparison.report import write
 from experiments.sysid_comparison.task import FOLDER, QUANTITIES, SAMPLES, record, rough
 
@@ -55,7 +55,7 @@ def main() -> None:
         with TABLE.open() as file:
             rows = {row["fit"]: row for row in csv.DictReader(file)}
     for name in options.only:
-        if FITS[name][0] == "peer" and not _has_mujoco_sysid():
+        if FITS[name][0] == "peer" and not has_mujoco_sysid():
             print(f"{name} is left out: mujoco.sysid needs pip install 'jaxccp[sysid]'")
             continue
         command = [sys.executable, "-m", "experiments.sysid_comparison.run", "--worker", name]
@@ -70,7 +70,8 @@ def main() -> None:
             writer.writeheader()
             writer.writerows(kept)
     with TABLE.open() as file:
-        write(list(csv.DictReader(file)))
+        table = list(csv.DictReader(file))
+    write(table, [fit for fit in FITS if fit not in {row["fit"] for row in table}])
 
 
 def measured(name: str, count: int) -> dict[str, float]:
@@ -129,13 +130,6 @@ def _bind(cores: int) -> None:
         allowed = sorted(os.sched_getaffinity(0))[:cores]
         for thread in os.listdir("/proc/self/task"):
             os.sched_setaffinity(int(thread), allowed)
-
-
-def _has_mujoco_sysid() -> bool:
-    try:
-        return hasattr(importlib.import_module("mujoco.sysid"), "optimize")
-    except ImportError:
-        return False
 
 
 if __name__ == "__main__":

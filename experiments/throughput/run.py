@@ -1,10 +1,12 @@
 """Measure steps per second of jaxccp, MuJoCo and MJX on the same machine in the same run.
 
-    python -m experiments.throughput.run [--scenes ant,tower,spheres27] [--batches 1,64,1024]
+    python -m experiments.throughput.run [--scenes ant,tower --batches 1,64,1024 --out FOLDER]
 
-On one core, or as many as ``JAX_NUM_CPU_DEVICES`` names, each a device of JAX. Needs gymnasium (for
-its models), mujoco and mujoco-mjx. Writes results.md to this folder, or results_2_cores.md for two
-cores. Run it on an otherwise idle machine: figures are the best of several.
+On one core, or as many as ``JAX_NUM_CPU_DEVICES`` names, each a device of JAX; MJX takes one of
+them. Needs gymnasium (for its models), mujoco and mujoco-mjx. Writes results.md to this folder, or
+results_2_cores.md for two cores, and the remarks of notes.md or notes_2_cores.md at its end, where
+there are any. The page of some scenes or batches alone would replace that of all: it needs
+``--out``. Run it on an otherwise idle machine: figures are the best of several.
 """
 
 import argparse
@@ -12,6 +14,8 @@ import importlib
 import importlib.metadata
 import os
 import platform
+import shlex
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -47,9 +51,10 @@ REPEATS = 5
 TOLERANCE = 1e-4
 """Residual at which the iterations of a step stop [m/s]."""
 NEWTON_STEPS = 4
-"""Number of iterations of MJX's solver, with which it converges."""
+"""Number of iterations of MJX's solver, which are not enough for some robots (robots.md)."""
 LINE_SEARCH = 10
 """Largest number of steps of MJX's line search."""
+SCENES, BATCHES = "ant,humanoid,stack,tower,spheres27,spheres125,spheres512", "1,64,1024"
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -167,7 +172,7 @@ def jaxccp_row(path: Path, batch: int) -> Row:
 
 
 def mjx_row(path: Path, batch: int) -> Row:
-    """Measure MJX with a batch of copies and return its row."""
+    """Measure MJX with a batch of copies, on one device, and return its row."""
     reference = peer(path)
     reference.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     reference.opt.iterations, reference.opt.ls_iterations = NEWTON_STEPS, LINE_SEARCH
@@ -263,13 +268,18 @@ def measured(name: str, path: Path, batches: str) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--scenes", default="ant,humanoid,stack,tower,spheres27,spheres125,spheres512"
-    )
-    parser.add_argument("--batches", default="1,64,1024", help="of the robots; others: 1,64")
+    parser.add_argument("--scenes", default=SCENES)
+    parser.add_argument("--batches", default=BATCHES, help="of the robots; others: 1,64")
+    parser.add_argument("--out", type=Path, help="where the page goes; needed for a part of it")
     options = parser.parse_args()
+    if options.out is None and (options.scenes, options.batches) != (SCENES, BATCHES):
+        parser.error("a part of the scenes or batches needs --out FOLDER: the page here has all")
+    out = options.out or FOLDER
+    out.mkdir(parents=True, exist_ok=True)
     versions = {p: importlib.metadata.version(p) for p in ("jax", "mujoco", "mujoco-mjx")}
-    text = (FOLDER / "results.template.md").read_text()
+    command = f"JAX_NUM_CPU_DEVICES={CORES} " * (CORES > 1)
+    command += shlex.join(["python", "-m", "experiments.throughput.run", *sys.argv[1:]])
+    text = (FOLDER / "results.template.md").read_text().replace("COMMAND", command)
     text += (
         f"\n{platform.machine()}, {CORES} core{'s' * (CORES > 1)}; "
         + ", ".join(map(" ".join, versions.items()))
@@ -279,8 +289,10 @@ def main() -> None:
         for name in options.scenes.split(","):
             rows = measured(name, scene(name, Path(folder)), options.batches)
             text += f"\n## {name.capitalize()}\n\n{table(rows)}\n"
-    name = "results.md" if CORES == 1 else f"results_{CORES}_cores.md"
-    (FOLDER / name).write_text(text)
+    ending = ".md" if CORES == 1 else f"_{CORES}_cores.md"
+    notes = out / f"notes{ending}"
+    text += f"\n{notes.read_text()}" if notes.exists() else ""
+    (out / f"results{ending}").write_text(text)
 
 
 if __name__ == "__main__":

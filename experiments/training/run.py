@@ -3,8 +3,8 @@
     python -m experiments.training.run NAME ALGORITHM [--seed 0]
 
 NAME: cartpole, hopper or ant. ALGORITHM: ppo (brax's), shac or apg (through the simulator's
-derivatives). The curve is written to curves/ in this folder, checkpoints and the policy of its
-best point to out/training.
+derivatives). Needs brax, and so Python 3.11. The curve is written to curves/ in this folder,
+checkpoints and the policy of its best point to out/training.
 """
 
 import argparse
@@ -17,7 +17,7 @@ if hasattr(os, "sched_setaffinity"):
 
 from brax import envs as brax_envs
 
-from experiments.training.config import EPISODES, SETTINGS, Ppo
+from experiments.training.config import EPISODES, SETTINGS, Ppo, Shac
 from experiments.training.evaluate import evaluator
 from experiments.training.train import Run, train_ppo, train_shac
 from jaxccp import Relaxed, envs
@@ -33,6 +33,9 @@ def main() -> None:
     parser.add_argument("--law", choices=("ccp", "ncp"), help="of contacts, instead of the task's")
     parser.add_argument("--relaxed", type=float, help="speed of relaxed derivatives [m/s]")
     parser.add_argument("--ahead", type=int, help="actions that shac and apg look ahead")
+    parser.add_argument(
+        "--bound", type=float, help="largest slope of a copy's return, for shac and apg; 0: none"
+    )
     parser.add_argument("--brax", action="store_true", help="brax's own environment (ppo only)")
     options = parser.parse_args()
     task_settings = SETTINGS[options.name]
@@ -43,6 +46,10 @@ def main() -> None:
         settings = replace(settings, steps=options.steps)
     if options.ahead:
         settings = replace(settings, horizon=options.ahead)
+    if options.bound is not None:
+        if options.algorithm == "ppo":
+            parser.error("--bound is for shac and apg")
+        settings = replace(settings, bound=options.bound or None)
     law = {"law": options.law} if options.law else {}
     plain: Any = envs.make(options.name, auto_reset=False, **law)
     length = plain.task.episode_steps
@@ -52,7 +59,10 @@ def main() -> None:
     shown: Any = brax_envs.get_environment(task_settings.brax) if options.brax else BraxEnv(plain)
     words = [options.name, options.algorithm, options.law, "brax" if options.brax else None]
     words += [f"relaxed{options.relaxed:g}" if options.relaxed else None]
-    words += [f"{options.ahead}ahead" if options.ahead else None, str(options.seed)]
+    words.append(f"{options.ahead}ahead" if options.ahead else None)
+    if isinstance(settings, Shac) and (options.ahead or options.bound is not None):
+        words.append(f"bound{settings.bound or 0:g}")
+    words.append(str(options.seed))
     label = "-".join(word for word in words if word)
     run = Run(label, evaluator(shown, EPISODES, length), options.seed)
     if isinstance(settings, Ppo):
