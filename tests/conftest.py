@@ -56,74 +56,130 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
 DEAREST = (
-    "dynamics/steppers/test_steppers.py",
-    "identify/test_cube.py",
-    "test_docs.py",
+    "flexible/test_long_chains.py",
+    "dynamics/mechanisms/test_cut_joints.py",
     "testing/test_check_gradients.py",
     "dynamics/steppers/test_second_order.py",
     "flexible/test_statics.py",
-    "dynamics/derivatives/test_impact_derivatives.py",
+    "test_docs.py",
+    "dynamics/steppers/test_steppers.py",
+    "dynamics/rollouts/test_rollout_batch.py",
+    "dynamics/derivatives/test_derivatives_at_zero.py",
     "dynamics/mechanisms/test_reduced_loops.py",
     "collision/test_broad.py",
+    "dynamics/contact/test_free_bodies.py",
+    "dynamics/derivatives/test_impact_derivatives.py",
+    "dynamics/mechanisms/test_joint_derivatives.py",
+    "ccp/test_solve.py",
+    "dynamics/contact/test_unique.py",
+    "identify/test_cube.py",
+    "dynamics/mechanisms/test_reduced.py",
+    "io/test_mjcf.py",
+    "families/test_chain.py",
+    "dynamics/smooth/test_smooth.py",
+    "flexible/test_motion.py",
+    "dynamics/smooth/test_implicit_smooth.py",
+    "dynamics/rollouts/test_capacity.py",
+    "dynamics/statics/test_inverse_kinematics.py",
+    "experiments/test_training.py",
+    "dynamics/steppers/test_projected.py",
+    "collision/test_contact_cache.py",
+    "dynamics/rollouts/test_rollout.py",
+    "dynamics/smooth/test_smooth_derivatives.py",
+    "test_examples.py",
     "dynamics/derivatives/test_linearise.py",
+    "dynamics/steppers/test_step_length.py",
+    "dynamics/steppers/test_relaxed_steps.py",
+    "identify/test_identify_steppers.py",
+    "ccp/test_derivative.py",
+    "identify/test_excitation.py",
     "dynamics/derivatives/test_random_gradients.py",
     "envs/test_cartpole.py",
-    "dynamics/mechanisms/test_reduced.py",
-    "test_examples.py",
-    "dynamics/rollouts/test_rollout.py",
-    "dynamics/smooth/test_smooth.py",
-    "ccp/test_derivative.py",
-    "dynamics/mechanisms/test_joint_derivatives.py",
-    "dynamics/smooth/test_smooth_derivatives.py",
-    "collision/test_contact_cache.py",
-    "flexible/test_motion.py",
-    "io/test_mjcf.py",
-    "ccp/test_solve.py",
-    "dynamics/derivatives/test_derivatives.py",
-    "dynamics/contact/test_unique.py",
-    "flexible/solids/test_soft_solids.py",
-    "families/test_chain.py",
-    "dynamics/steppers/test_relaxed_steps.py",
-    "envs/test_trainers.py",
-    "ccp/test_zero_coefficients.py",
-    "dynamics/contact/test_free_bodies.py",
-    "reference/test_smooth.py",
-    "collision/test_pairs.py",
-    "ccp/test_relaxed.py",
-    "dynamics/contact/test_laws.py",
-    "dynamics/steppers/test_projected.py",
-    "dynamics/steppers/test_projected_derivatives.py",
-    "cli/test_solve_command.py",
-    "flexible/test_nodal.py",
+    "io/test_cables.py",
+    "io/test_equalities.py",
+    "flexible/test_points_of_shells.py",
+    "envs/test_env_steppers.py",
     "ccp/test_sweeps.py",
+    "cli/test_solve_command.py",
+    "ccp/test_bad_input.py",
+    "identify/test_problem.py",
+    "io/test_flexible_models.py",
+    "dynamics/descriptor/test_reduced_descriptor.py",
+    "flexible/test_points_between.py",
+    "flexible/solids/test_soft_solids.py",
+    "dynamics/smooth/test_second_order_smooth.py",
     "dynamics/mechanisms/test_joint_elimination.py",
-    "dynamics/steppers/test_conservation.py",
-    "dynamics/derivatives/test_tangent.py",
-    "dynamics/contact/test_friction.py",
-    "scene/test_library.py",
-    "reference/test_ancf.py",
+    "io/test_attributes.py",
     "flexible/test_second_order_motion.py",
+    "collision/test_pairs.py",
+    "dynamics/derivatives/test_tangent.py",
+    "dynamics/contact/test_rolling_balls.py",
+    "dynamics/mechanisms/test_tendons.py",
+    "reference/test_smooth.py",
     "flexible/solids/test_solid.py",
-    "dynamics/rollouts/test_capacity.py",
+    "ccp/test_relaxed.py",
+    "dynamics/contact/test_two_balls.py",
+    "dynamics/steppers/test_conservation.py",
+    "identify/test_inverse_drives.py",
+    "cli/test_identify_model.py",
+    "ccp/test_derivative_degenerate.py",
+    "ccp/test_repeated_rows.py",
+    "dynamics/contact/test_laws.py",
+    "ccp/test_zero_coefficients.py",
+    "adding/test_mechanics.py",
+    "dynamics/steppers/test_projected_derivatives.py",
+    "identify/test_impacts.py",
+    "scene/test_library.py",
     "ccp/test_pyramids.py",
+    "io/test_write_model.py",
+    "dynamics/rollouts/test_shapes_of_arrays.py",
+    "dynamics/contact/test_stack.py",
+    "collision/test_convex_pairs.py",
+    "envs/test_against_mujoco.py",
+    "ccp/test_dantzig.py",
+    "cli/test_start.py",
+    "dynamics/derivatives/test_derivatives.py",
+    "cli/test_excite.py",
+    "envs/test_gymnasium.py",
+    "envs/test_quadruped.py",
+    "cli/test_simulate.py",
+    "identify/test_leapfrog.py",
+    "identify/test_restarts.py",
+    "identify/test_inverse.py",
+    "dynamics/mechanisms/test_friction_laws.py",
+    "identify/test_evaluation.py",
 )
-"""Files of more than 20 s, longest first: no worker is left alone with one of them at the end."""
+"""Files of more than a minute on a slow machine, longest first: no worker is left alone with one of
+them at the end."""
 
 MAPS = Path("/proc/self/maps")
-MOST_MAPS = 15_000
-"""Number of memory maps above which compiled programs are dropped. Every program holds some; Linux
-allows a process 65 530 of them, and with 30 000 a worker has 7 GB of programs."""
+MOST_MAPS, MOST_MAPS_IN_A_GROUP = 15_000, 25_000
+"""Numbers of memory maps above which compiled programs are dropped, after a group of tests and
+within one. Every program holds some; Linux allows a process 65 530 of them, and with 30 000 a
+worker has 7 GB of programs."""
 _tests = itertools.count()
 
 
-@pytest.fixture(autouse=True)
-def room_for_programs() -> Iterator[None]:
+def group(item: pytest.Item) -> str:
+    """Return the name of the group of tests that share programs, which run on one worker."""
+    marker = item.get_closest_marker("xdist_group")
+    assert marker is not None, "pytest_collection_modifyitems gives every test a group"
+    return marker.args[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Drop compiled programs before there are more than the system can map; those that are still
-    needed come back from the cache on disk."""
-    yield
-    if next(_tests) % 10 == 0 and MAPS.exists():
+    needed are traced again, and come back from the cache on disk.
+
+    After the last test of a group hardly any is, so that they are dropped sooner there.
+    """
+    if nextitem is None or not MAPS.exists():
+        return
+    last = group(nextitem) != group(item)
+    if last or next(_tests) % 10 == 0:
         with MAPS.open() as maps:
-            crowded = sum(1 for _ in maps) > MOST_MAPS
+            crowded = sum(1 for _ in maps) > (MOST_MAPS if last else MOST_MAPS_IN_A_GROUP)
         if crowded:
             jax.clear_caches()
             gc.collect()

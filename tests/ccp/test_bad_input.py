@@ -34,7 +34,9 @@ from tests.ccp.random_problems import SCALARS, pick, random_case, stack, violati
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 LIMIT = 500
-NAMES = [*CASES, *(["healthy"] * (len(test_solve.CASES) - len(CASES)))]
+SIZE = len(test_solve.CASES)
+"""Number of problems that other tests solve at once, and these too."""
+NAMES = [*CASES, *(["healthy"] * (-len(CASES) % SIZE))]
 ALONE = [name for name in SOLVERS if name not in (*test_solve.MEMBERS, "dantzig", "auto")]
 
 general = pytest.mark.parametrize(
@@ -50,9 +52,13 @@ def batch() -> Problem:
 
 @cache
 def solved(name: str, law: Law) -> Solution:
-    problem = batch()
-    stop = Stop(atol=1e-9, max_iterations=LIMIT)
-    return test_solve.solver(name, law, stop)(problem, jnp.zeros_like(problem.r))
+    problems, run = batch(), test_solve.solver(name, law, Stop(atol=1e-9, max_iterations=LIMIT))
+    parts = [
+        jax.tree.map(lambda leaf, at=at: leaf[at : at + SIZE], problems)
+        for at in range(0, len(NAMES), SIZE)
+    ]
+    solutions = [run(part, jnp.zeros_like(part.r)) for part in parts]
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *solutions)
 
 
 def check_statuses(solution: Solution, law: Law) -> None:

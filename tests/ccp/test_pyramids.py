@@ -170,7 +170,7 @@ def test_convex_law_agrees_with_interior_point(shape: ConeType) -> None:
         check_convex(case, shape, pick(solved(shape, "ccp"), index).lam)
 
 
-@shapes
+@pytest.mark.parametrize("shape", ["pyramid", pytest.param("octagon", marks=pytest.mark.long)])
 def test_coulombs_law_row_by_row(shape: ConeType) -> None:
     slides = sticks = 0
     for index, case in enumerate(CASES):

@@ -11,6 +11,7 @@ from scipy.optimize import root
 
 from jaxccp.ccp import Cones, DenseDelassus, Law, Problem, Relaxed, Stop, solve
 from tests.ccp.random_problems import random_case, stack
+from tests.laws import CONVEX_LAW_LONG
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 PRECISE = Stop(atol=1e-13, max_iterations=5000)
@@ -128,7 +129,7 @@ def rounded(z: np.ndarray, cones: dict[str, np.ndarray], rho: np.ndarray, w: flo
     return out
 
 
-@pytest.mark.parametrize("law", LAWS)
+@CONVEX_LAW_LONG
 def test_coupled_rows_have_the_slope_of_the_relaxed_problem(law: Law) -> None:
     """The slope of coupled rows is that of the relaxed problem, which scipy solves separately.
 
@@ -185,7 +186,7 @@ def test_coupled_rows_have_the_slope_of_the_relaxed_problem(law: Law) -> None:
 KINDS = ("mixed", "sticking", "sliding", "saturated", "open")
 
 
-@pytest.mark.parametrize("law", LAWS)
+@CONVEX_LAW_LONG
 def test_plain_derivative_is_the_limit(law: Law) -> None:
     """The relaxed derivative in r and μ tends to the plain one; both modes agree at large w.
 
@@ -216,7 +217,7 @@ def test_plain_derivative_is_the_limit(law: Law) -> None:
     assert np.abs(forward - plain).max() > 0.01
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])
 def test_finite_where_the_plain_one_has_kinks(dtype: type) -> None:
     """Relaxed derivatives are finite at kinks of the plain ones.
 

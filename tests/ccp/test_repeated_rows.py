@@ -19,6 +19,7 @@ from jaxccp.ccp import (
     solve,
 )
 from tests.ccp.views import assert_views_agree
+from tests.laws import CONVEX_LAW_LONG
 
 INDEX = {"one after the other": [0, 1, 2] * 3, "in any order": [2, 0, 0, 1, 0, 2]}
 """The distinct row of each scalar row."""
@@ -89,7 +90,7 @@ def test_impulses_and_velocities_of_what_is_stored_as_w(index: list[int]) -> Non
         made(index, stored=False).operator.impulse(jnp.asarray(lam))
 
 
-@pytest.mark.parametrize("law", ["ccp", "ncp"])
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize("solver", ["apgd", "gradient-newton", "newton", "psor", "admm"])
 def test_solvers_find_what_they_find_with_the_matrix(solver: str, law) -> None:
     """Solvers agree on both forms of N; with compliance in every row the solution is unique."""

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,14 @@ LAWS: tuple[Law, Law] = ("ccp", "ncp")
 STOP = Stop(atol=1e-13, max_iterations=20_000)
 GROUPS = (slice(1, 3), slice(3, 4), slice(4, 6))
 """Rows of sliding, spinning and rolling."""
-OCTAGON = pytest.param("octagon", marks=pytest.mark.long)
-"""An octagon, the pyramid of more faces, is a long test."""
+LONG = pytest.mark.long
+POLYHEDRA = [
+    pytest.param("pyramid", "ccp", marks=LONG),
+    ("pyramid", "ncp"),
+    *(pytest.param("octagon", law, marks=LONG) for law in LAWS),
+]
+"""Pyramids and laws. An octagon, the pyramid of more faces, is a long test, and so is a pyramid
+under the convex law, which round cones have too."""
 
 
 def operator(rows: int) -> np.ndarray:
@@ -68,8 +75,7 @@ def check(problem: Problem, sticking: list, law: Law) -> None:
     np.testing.assert_allclose(reverse, expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("friction", ["cone", "pyramid", OCTAGON])
+@pytest.mark.parametrize(("friction", "law"), [*product(["cone"], LAWS), *POLYHEDRA])
 def test_frictionless_contact_at_rest_slides(friction: ConeType, law: Law) -> None:
     check(*loaded((0.0,), friction), law)
 
@@ -111,8 +117,7 @@ def first_bit(
     return differentiate(directions)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("friction", ["cone", "pyramid", OCTAGON, "rolling"])
+@pytest.mark.parametrize(("friction", "law"), [*product(["cone", "rolling"], LAWS), *POLYHEDRA])
 @pytest.mark.parametrize("moving", [False, True])
 def test_first_bit_of_a_coefficient(friction: str, law: Law, moving: bool) -> None:
     """Derivatives in a coefficient at 0, the end of its range, agree with one-sided differences.

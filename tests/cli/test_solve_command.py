@@ -46,13 +46,13 @@ def problems(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_json_and_output(problems: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
-    result = run(*problems, "--rtol", 1e-9, "--out", out, "--json")
+    result = run(*problems, *QUICK, "--rtol", 1e-9, "--out", out, "--json")
     assert result.exit_code == 0, result.stderr
     chain, three = lines(result)
     assert list(chain) == list(three) == KEYS
     assert (chain["name"], three["name"]) == ("chain", "three")
     assert chain["status"] == three["status"] == "converged"
-    assert (chain["solver"], chain["law"]) == ("auto", "ccp")
+    assert (chain["solver"], chain["law"]) == ("apgd", "ccp")
     assert (three["n_contacts"], three["n_rows"]) == (3, 11)
     assert 0 < chain["residual_rms"] <= chain["residual_max"]
     assert chain["residual_rel"] <= 1e-9
@@ -60,6 +60,14 @@ def test_json_and_output(problems: tuple[Path, Path], tmp_path: Path) -> None:
     for report, (_, n, r) in ((chain, files.delassus()), (three, files.bodies(0.4))):
         lam = np.load(out / f"{report['name']}.npz")["lam"]
         np.testing.assert_allclose(report["objective"], 0.5 * lam @ n @ lam + r @ lam, rtol=1e-12)
+
+
+def test_the_solver_is_auto_unless_named(problems: tuple[Path, Path]) -> None:
+    result = run(problems[0], "--rtol", 1e-9, "--json")
+    assert result.exit_code == 0, result.stderr
+    (chain,) = lines(result)
+    assert (chain["solver"], chain["status"]) == ("auto", "converged")
+    assert chain["residual_rel"] <= 1e-9
 
 
 @pytest.mark.parametrize("law", ["ccp", "ncp"])

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 
 import jax
@@ -11,8 +12,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Stop
-from jaxccp.collision.broad import BROAD, CELLS_MIN_POINTS
+from jaxccp.collision.broad import BROAD, CELLS_MIN_POINTS, Candidates
 from jaxccp.collision.detect import Contacts, detect
+from jaxccp.collision.shape_placement import place_shapes
 from jaxccp.dynamics import EulerImplicitLinearized, fit_capacity, rollout
 from jaxccp.model import Box, Capsule, Cylinder, Ellipsoid, Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
@@ -54,6 +56,7 @@ def contacts_by_name(contacts: Contacts) -> dict[tuple[int, ...], np.ndarray]:
     }
 
 
+@cache
 def crowd(broad_phase: str) -> tuple[Model, State]:
     """Return a heap of four of each kind of convex shape.
 
@@ -77,30 +80,70 @@ def crowd(broad_phase: str) -> tuple[Model, State]:
     return builder.build()
 
 
+def searched_crowd(method: str) -> Model:
+    """Return the model of ``crowd`` with less room than there are pairs, so that there is something
+    to search."""
+    sought, _ = crowd(method)
+    groups = tuple(
+        replace(group, room=(1000, len(group.first) - 1)) if group.broad == method else group
+        for group in sought.topology.pairs
+    )
+    return replace(sought, topology=replace(sought.topology, pairs=groups))
+
+
 @pytest.mark.parametrize("method", ["overlaps", "cells"])
-def test_all_kinds_of_pairs_are_found(method: str) -> None:
-    (model, state), (sought, _) = crowd("all-pairs"), crowd(method)
+def test_all_kinds_of_moving_pairs_are_searched(method: str) -> None:
+    (model, _), (sought, _) = crowd("all-pairs"), crowd(method)
     kinds = {group.kinds for group in sought.topology.searched}
     assert len(kinds) == len({group.kinds for group in model.topology.pairs}) - 6 >= 8
     for group in sought.topology.searched:
         movable = sought.topology.free[sought.topology.shape_body]
         assert movable[group.first].all() and movable[group.second].all()
+
+
+def test_contacts_of_all_kinds_of_pairs_are_found() -> None:
+    model, state = crowd("all-pairs")
     every = jax.device_get(jax.jit(detect)(model, state))
-    # Less room than there are pairs, so that there is something to search.
-    groups = tuple(
-        replace(group, room=(1000, len(group.first) - 1)) if group.broad == method else group
-        for group in sought.topology.pairs
-    )
-    fitted = replace(sought, topology=replace(sought.topology, pairs=groups))
+    fitted = searched_crowd("overlaps")
     searched = jax.device_get(jax.jit(detect)(fitted, state))
     kept = [len(group.first) - 1 for group in fitted.topology.searched]
-    assert ((searched.candidates[:, 0] > 0) == (method == "cells")).all()
+    assert not searched.candidates[:, 0].any()
     assert searched.candidates[:, 1].any() and (searched.candidates[:, 1] <= kept).all()
     expected, got = contacts_by_name(every), contacts_by_name(searched)
     assert searched.total == every.total > 40 and set(got) == set(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(got[name], value, atol=1e-12)
     assert {0.11, 0.6} == {float(value[7]) for value in got.values()}
+
+
+def test_cells_find_the_pairs_of_all_kinds_whose_boxes_overlap() -> None:
+    """Cells pass the same pairs to the kernels as the comparison of all boxes does."""
+    _, state = crowd("all-pairs")
+
+    @jax.jit
+    def both(state: State) -> list[list[Candidates]]:
+        results = []
+        for method in ("overlaps", "cells"):
+            model = searched_crowd(method)
+            placed = place_shapes(model, state)
+            groups = model.topology.searched
+            results.append([BROAD[method](model, placed, group) for group in groups])
+        return results
+
+    compared, sorted_ = jax.device_get(both(state))
+    groups = [searched_crowd(method).topology.searched for method in ("overlaps", "cells")]
+    found = 0
+    for boxes, cells, by_boxes, by_cells in zip(compared, sorted_, *groups, strict=True):
+        np.testing.assert_array_equal(by_boxes.first, by_cells.first)
+        np.testing.assert_array_equal(by_boxes.second, by_cells.second)
+        tested, kept = cells.needed
+        assert kept == boxes.needed[1] <= min(tested, len(by_cells.first) - 1) and tested <= 1000
+        np.testing.assert_array_equal(
+            np.sort(cells.row[cells.real]), np.sort(boxes.row[boxes.real])
+        )
+        assert np.sum(cells.real) == kept
+        found += kept
+    assert found > 40
 
 
 def balls(count: int, broad_phase: str = "cells") -> tuple[Model, State]:
@@ -173,7 +216,8 @@ def test_as_many_as_by_brute_force(dtype: type) -> None:
 
 
 def approaching(broad_phase: str = "cells", name: str = "ball") -> tuple[Model, State]:
-    """Return two flat lattices of balls that meet, so that at first no two are near."""
+    """Return two flat lattices of balls that meet in nine contacts, so that at first no two are
+    near."""
     builder = ModelBuilder(gravity=(0, 0, 0), margin=0.02, broad_phase=broad_phase)
     for i, side in enumerate((-1.0, 1.0)):
         for x, y in np.ndindex(3, 3):
@@ -183,7 +227,7 @@ def approaching(broad_phase: str = "cells", name: str = "ball") -> tuple[Model, 
                 *(Sphere(0.1), 1.0, Material(0.3)),
                 **{"position": position, "velocity": velocity, "name": f"{name}{i}{x}{y}"},
             )
-    return builder.build()
+    return builder.build(max_contacts=9)
 
 
 def test_room_for_pairs_grows_and_is_remembered(caplog: pytest.LogCaptureFixture) -> None:
@@ -203,7 +247,7 @@ def test_room_for_pairs_grows_and_is_remembered(caplog: pytest.LogCaptureFixture
 
 def test_want_of_room_for_pairs_is_reported() -> None:
     model, state = approaching()
-    short = with_room(replace(model, topology=replace(model.topology, max_contacts=20)), 40, 4)
+    short = with_room(model, 40, 4)
     _, path = rollout(short, state, STEPPER, 30)
     room = np.array([40, 4])
     crowded = np.any(np.asarray(path.report.candidates) > room, axis=(1, 2))
@@ -216,20 +260,24 @@ def test_want_of_room_for_pairs_is_reported() -> None:
 def test_derivatives_are_those_of_the_motion() -> None:
     """Derivatives through searched pairs, in a batch, agree with central differences."""
     model, state = approaching()
-    fitted = fit_capacity(model, state, STEPPER, 30)
+    fitted = with_room(model, 64, 16)
     (group,) = fitted.topology.searched
     assert group.room is not None and group.room[1] < len(group.first)
 
-    def height(velocity_change: jax.Array) -> jax.Array:
+    def height(velocity_change: jax.Array) -> tuple[jax.Array, jax.Array]:
         changed = replace(state, velocity=state.velocity.at[1, :2].add(velocity_change))
         final, path = rollout(fitted, changed, STEPPER, 30)
-        return final.position[1] @ jnp.array([1.0, 2.0, 3.0]) + 0.0 * path.report.recovery.sum()
+        value = final.position[1] @ jnp.array([1.0, 2.0, 3.0]) + 0.0 * path.report.recovery.sum()
+        return value, jnp.any(path.report.overflow)
 
     velocity_changes = jnp.array([[0.02, -0.01], [0.1, 0.05]])
-    both, step = jax.jit(jax.vmap(jax.value_and_grad(height))), 1e-6
-    _, slopes = both(velocity_changes)
+    both, step = jax.jit(jax.vmap(jax.value_and_grad(height, has_aux=True))), 1e-6
+    (_, overflow), slopes = both(velocity_changes)
+    assert not np.any(overflow)
     for axis in np.eye(2):
-        change = both(velocity_changes + step * axis)[0] - both(velocity_changes - step * axis)[0]
+        (ahead, _), _ = both(velocity_changes + step * axis)
+        (behind, _), _ = both(velocity_changes - step * axis)
+        change = ahead - behind
         np.testing.assert_allclose(slopes @ axis, change / (2 * step), rtol=1e-5, atol=1e-7)
     assert np.abs(np.asarray(slopes)[:, 0] - 0.15).min() > 1e-3, "contacts are to matter here"
 

@@ -182,7 +182,9 @@ def test_neither_order_nor_bodies_far_away_cost_iterations() -> None:
         assert warm < 0.3 * cold
 
 
-@pytest.mark.parametrize("room", [None, 37, pytest.param(99, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "room", [None, *(pytest.param(n, marks=pytest.mark.long) for n in (37, 99))]
+)
 def test_a_rollout_goes_on_from_a_carry_with_what_it_remembers(room: int | None) -> None:
     """Two runs in a row equal the run of both lengths, whatever room for contacts they need."""
     model, state = tower()
@@ -200,9 +202,13 @@ def test_a_rollout_goes_on_from_a_carry_with_what_it_remembers(room: int | None)
 
 
 def test_memory_is_not_differentiated() -> None:
-    model, state = tower()
+    builder = ModelBuilder(margin=0.01)
+    builder.add_shape(0, Plane(), material=Material(0.5))
+    builder.add_solid(Box((0.05, 0.05, 0.05)), 1.0, Material(0.5), position=(0, 0, 0.05))
+    model, state = builder.build(max_contacts=4)
     stepper = EulerImplicitLinearized(5e-3)
 
+    @jax.jit
     def strength(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
         sliding = replace(state, velocity=state.velocity.at[1:, 0].set(speed))
         after = rollout(model, stepper.init(model, sliding), stepper, 3)[0]

@@ -35,6 +35,12 @@ def step(env: Env) -> Compiled:
     return jax.jit(jax.vmap(env.step))
 
 
+def pushed(action: float) -> jax.Array:
+    """Return the same action for all copies, always of the one type that ``step`` is compiled
+    for."""
+    return jnp.full((COPIES, 1), action, float)
+
+
 def test_specs(env: Env) -> None:
     observation, done = observation_spec(env), env.action_spec
     assert observation.shape == (5,) and observation.dtype == jnp.zeros(()).dtype == done.dtype
@@ -88,7 +94,7 @@ def test_the_key_determines_everything(reset: Compiled, step: Compiled) -> None:
     def play() -> EnvState:
         state = reset(KEYS)
         for _ in range(2):
-            state = step(state, jnp.full((COPIES, 1), 0.5))
+            state = step(state, pushed(0.5))
         return state
 
     first, second = play(), play()
@@ -150,7 +156,7 @@ def test_episodes_end_at_their_limit_and_begin_afresh(reset: Compiled, step: Com
     first = state.obs
     for _ in range(LIMIT):
         assert not state.truncated.any()
-        state = step(state, jnp.ones((COPIES, 1)))
+        state = step(state, pushed(1.0))
     assert state.truncated.all() and not state.terminated.any()
     # The cart has been pushed for 0.1 s at 10 N, and at the new start nothing moves but by noise.
     assert (state.final_obs[:, 3] - first[:, 3] > 0.5).all()
@@ -167,7 +173,7 @@ def test_bad_actions_have_an_answer_and_are_counted(
     reset: Compiled, step: Compiled, action: float, same_as: float, nan: int, clipped: int
 ) -> None:
     state = reset(KEYS)
-    got, expected = (step(state, jnp.full((COPIES, 1), value)) for value in (action, same_as))
+    got, expected = (step(state, pushed(value)) for value in (action, same_as))
     np.testing.assert_array_equal(got.obs, expected.obs)
     np.testing.assert_array_equal(got.reward, expected.reward)
     assert (got.metrics["action_nan"] == nan).all()
@@ -181,20 +187,19 @@ def test_what_leaves_the_floats_ends_its_episode_alone(reset: Compiled, step: Co
     state = replace(
         state, physics=replace(state.physics, state=replace(physics, angular_velocity=wild))
     )
-    after = step(state, jnp.zeros((COPIES, 1)))
+    after = step(state, pushed(0.0))
     for leaf in jax.tree.leaves((after.physics, after.obs, after.reward)):
         assert np.isfinite(leaf).all()
     lost = np.arange(COPIES) == 2
     np.testing.assert_array_equal(after.metrics["non_finite"], lost)
     np.testing.assert_array_equal(after.terminated, lost)
-    assert (jnp.abs(step(after, jnp.zeros((COPIES, 1))).obs) < 10).all()
+    assert (jnp.abs(step(after, pushed(0.0)).obs) < 10).all()
 
 
-def test_gradients_of_a_return_pass_through_resets(env: Env) -> None:
+def test_gradients_of_a_return_pass_through_resets(env: Env, reset: Compiled) -> None:
     """Gradients of a return match central differences although the episode of one copy ends on the
     way and begins again."""
-    keys = KEYS[:2]
-    start = jax.vmap(env.reset)(keys)
+    start = jax.tree.map(lambda leaf: leaf[:2], reset(KEYS))
     start = replace(start, info={**start.info, "steps": jnp.array([0, LIMIT - 2], jnp.int32)})
 
     @jax.jit

@@ -24,6 +24,8 @@ FLOOR = '<geom type="plane" size="3 3 1" pos="0 0 -1"/>'
 BLOCK = """<body name="block" pos="1 0 -.9"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/>
 </body>"""
 ANGLE, TORQUE, H = 0.5, 1.5, 4e-3
+SAME = ("trapezoidal", "generalised-alpha")
+"""Steppers with the step of HHT and other coefficients."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,10 @@ def pendulum(time: float) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", STEPPERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name in SAME else name for name in STEPPERS],
+)
 def test_any_stepper_steps_an_environment(name: str) -> None:
     block = name in ("euler", "projected", "hht")  # the other schemes share the step of hht
     env = swing(name, block)

@@ -184,6 +184,7 @@ def test_derivatives_of_a_motion_are_central_differences(motion):
         np.testing.assert_allclose(slope, difference, atol=1e-6 * np.abs(difference).max())
 
 
+@pytest.mark.long
 def test_youngs_modulus_is_found_from_a_motion(motion):
     """The method of Gauss and Newton recovers the logarithm of the modulus, from a third too
     soft."""

@@ -19,6 +19,8 @@ BLOCK = """<body name="block" pos="1 0 -.9"><freejoint/><geom type="box" size=".
 </body>"""
 STIFFNESS, DAMPING, H, SIZE = 40.0, 0.8, 5e-3, 0.1
 FREQUENCY = np.sqrt(STIFFNESS - 0.25 * DAMPING**2)
+SAME = ("trapezoidal", "generalised-alpha")
+"""Steppers with the step of HHT and other coefficients."""
 
 
 def motion() -> Recording:
@@ -56,7 +58,10 @@ def simulated(name: str, block: bool) -> tuple[Array, Array, Array]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", STEPPERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name in SAME else name for name in STEPPERS],
+)
 def test_any_stepper_simulates_a_recording(name: str) -> None:
     """Every stepper simulates a recording in the steps of ``Simulate``, with a block at rest on a
     floor where it solves contact."""

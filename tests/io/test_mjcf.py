@@ -19,7 +19,7 @@ mujoco = pytest.importorskip("mujoco")
 from experiments.mjcf import reference  # noqa: E402
 
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
-ROBOTS = ("arm", "four_bar")
+ROBOTS = (pytest.param("arm", marks=pytest.mark.long), "four_bar")
 
 
 class Robot:

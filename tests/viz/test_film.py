@@ -197,7 +197,7 @@ def test_the_camera_goes_along_arrays_of_jax() -> None:
     positions = np.zeros((3, 2, 3))
     positions[:, 1, 0] = 0.0, 1.0, 2.0
     quaternions = np.broadcast_to(state.quaternion, (3, 2, 4))
-    arrays = jax.numpy.asarray(positions), jax.numpy.asarray(quaternions)
+    arrays: Any = jax.numpy.asarray(positions), jax.numpy.asarray(quaternions)
     stage = Stage.around(model, *arrays, follow=1)
     same = Stage.around(model, positions, quaternions, follow=1)
     assert stage.reach == same.reach

@@ -132,7 +132,7 @@ def test_planes_of_a_picture_have_one_grid() -> None:
     ground = next(lines for lines in axes.collections if isinstance(lines, LineCollection))
     starts = np.array([segment[0] for segment in ground.get_segments()])
     gaps = np.linalg.norm(np.diff(starts, axis=0), axis=1)
-    assert np.isclose(gaps[0], pitch)
+    assert np.isclose(gaps[0], 1.0)
 
 
 def test_a_picture_of_another_law_is_refused() -> None:

@@ -95,6 +95,7 @@ def test_neither_copies_nor_far_bodies_nor_the_warm_start_matter(expected: np.nd
     np.testing.assert_allclose(both[0], expected, atol=1e-9)
 
 
+@pytest.mark.long
 def test_the_order_of_bodies_does_not_matter() -> None:
     """Four tilted boxes that fall onto each other have the same velocities after the impacts,
     whatever the order of the bodies."""

@@ -1,5 +1,7 @@
 """Test A and B of a step against closed forms and differences through the same retraction."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -203,23 +205,13 @@ def test_a_turned_mechanism_moves_on_as_before() -> None:
     np.testing.assert_allclose(a[:, 0], np.eye(8)[0], atol=1e-10)
 
 
-def test_a_box_at_rest_stays_there() -> None:
-    """A box held by friction loses every velocity and stays where it is; a lifted one comes
-    down."""
-    model, state, control = resting()
-    linearisation = linearise(model, state, control, stepper=STEPPER)
-    velocities = np.asarray(linearisation.A)[6:]
-    # A gap closes within the step; nothing else starts to move.
-    np.testing.assert_allclose(velocities[:, 6:], 0, atol=1e-9)
-    np.testing.assert_allclose(velocities[:, [0, 1, 5]], 0, atol=1e-9)
-    np.testing.assert_allclose(velocities[2, 2], -1 / H, rtol=1e-9)
-    np.testing.assert_allclose(np.asarray(linearisation.A)[2, 2], 0, atol=1e-9)
-    np.testing.assert_allclose(np.asarray(linearisation.A)[[0, 1], [0, 1]], 1, atol=1e-9)
+STEP = 2e-6
 
 
-def test_a_batch_has_those_of_its_ends() -> None:
-    """One batch gives the linearisation at its first state, and central differences from the
-    states around it."""
+@cache
+def around_rest() -> tuple[Linearisation, Array]:
+    """Return the linearisation of a box at rest, and the changes of ends by steps along each state
+    and control, from one batch."""
     model, state, control = resting()
     n, m = 2 * len(tangent_names(model)), len(control)
 
@@ -232,11 +224,31 @@ def test_a_batch_has_those_of_its_ends() -> None:
         first = jax.tree.map(lambda leaf: leaf[0], many)
         return first, jax.vmap(lambda after: difference(model, first.after, after))(many.after)
 
-    s = 2e-6
-    rows = s * np.eye(n + m)
-    linearisation, ends = batch(jnp.asarray(np.concatenate([np.zeros((1, n + m)), rows, -rows])))
+    rows = STEP * np.eye(n + m)
+    return batch(jnp.asarray(np.concatenate([np.zeros((1, n + m)), rows, -rows])))
+
+
+def test_a_box_at_rest_stays_there() -> None:
+    """A box held by friction loses every velocity and stays where it is; a lifted one comes
+    down."""
+    linearisation, _ = around_rest()
+    velocities = np.asarray(linearisation.A)[6:]
+    # A gap closes within the step; nothing else starts to move.
+    np.testing.assert_allclose(velocities[:, 6:], 0, atol=1e-9)
+    np.testing.assert_allclose(velocities[:, [0, 1, 5]], 0, atol=1e-9)
+    np.testing.assert_allclose(velocities[2, 2], -1 / H, rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(linearisation.A)[2, 2], 0, atol=1e-9)
+    np.testing.assert_allclose(np.asarray(linearisation.A)[[0, 1], [0, 1]], 1, atol=1e-9)
+
+
+def test_a_batch_has_those_of_its_ends() -> None:
+    """One batch gives the linearisation at its first state, and central differences from the
+    states around it."""
+    model, _, control = resting()
+    n, m = 2 * len(tangent_names(model)), len(control)
+    linearisation, ends = around_rest()
     assert int(linearisation.report.solver.derivative) == 0
     assert linearisation.A.shape == (n, n) and linearisation.B.shape == (n, m)
-    central = (ends[1 : n + m + 1] - ends[n + m + 1 :]) / (2 * s)
+    central = (ends[1 : n + m + 1] - ends[n + m + 1 :]) / (2 * STEP)
     exact = jnp.concatenate([linearisation.A, linearisation.B], axis=1).T
     np.testing.assert_allclose(exact, central, atol=2e-6 * float(jnp.abs(exact).max()))

@@ -311,7 +311,7 @@ def test_copies_of_a_model_are_checked_one_by_one() -> None:
 
     dampings = np.array([[0.1, 0.2], [0.3, 0.4], [0.0, 0.0]])
     expected = [step(damping).velocity for damping in dampings]
-    for call in (jax.vmap(step), run):
+    for call in (jax.jit(jax.vmap(step)), run):
         np.testing.assert_allclose(call(dampings).velocity, expected, atol=1e-12)
         with pytest.raises(
             ValueError, match=r"model.axes.damping .*2,?\) for .*, not \((3, )?1,?\)"

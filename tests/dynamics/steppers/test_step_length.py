@@ -50,7 +50,7 @@ def test_steps_of_varying_length_in_one_program(name: str) -> None:
     assert status == 0 and angle > 0.3
     np.testing.assert_allclose([time, duration], H * (2 - 0.5 ** (STEPS - 1)), rtol=1e-14)
     change = 1e-5
-    after, before = (run(jnp.asarray(1.0 + sign * change))[0][0] for sign in (1, -1))
+    after, before = (run(jnp.asarray(1.0 + sign * change, float))[0][0] for sign in (1, -1))
     np.testing.assert_allclose(rate, (after - before) / (2 * change), rtol=1e-7)
 
 

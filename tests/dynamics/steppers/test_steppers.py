@@ -96,6 +96,8 @@ def park() -> tuple[Model, State]:
         builder.add_joint(Revolute((0, 1, 0)), above, bar, corners[i], name=f"bar{i}")
         above = bar
     builder.add_joint(Revolute((0, 1, 0)), above, 0, corners[3], name="closing")
+    # Nothing else could meet but the slab and the cube, which are metres apart.
+    builder.collide_only((0, shape) for shape in ("dropped", "sliding"))
     return builder.build(max_contacts=8)
 
 
@@ -227,9 +229,9 @@ def test_motion_converges_to_that_of_mechanics(name: str) -> None:
 @pytest.mark.parametrize("name", MOMENTUM)
 def test_energy_over_long_times(name: str) -> None:
     """The energy of a pendulum is kept to the order of the step in a swing, and stays bounded
-    over 4; that of free rotation is kept to rounding."""
+    over 2; that of free rotation is kept to rounding."""
     (*_, short), (*_, swing), (*_, fine), (*_, long) = (
-        run(name, *args) for args in ((0, SPAN), (0, 1.5), (1, 1.5), (0, 6.0))
+        run(name, *args) for args in ((0, SPAN), (0, 1.5), (1, 1.5), (0, 3.0))
     )
     depth = MASS * G * ARM
     assert long.swing < 0.01 * depth
@@ -358,7 +360,8 @@ def test_gradient_and_single_precision(name: str) -> None:
     np.testing.assert_allclose(single, values, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", stepping((*SIBLINGS, "projected", "hht")))
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
 def test_a_batch_is_many_runs(name: str) -> None:
     """A batch agrees with single runs to rounding, which single precision shows of all steppers."""
     exact = STEPPERS[name](H, law="ncp", stop=Stop(1e-13))
