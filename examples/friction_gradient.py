@@ -15,8 +15,8 @@ from jaxccp import Box, EulerImplicitLinearized, ModelBuilder, Plane, rollout
 TRUTH, GUESS = (0.35, 1.5, 0.5, 6.0), (0.15, 1.0, 0.0, 4.0)
 """Friction, velocity along x and y [m/s], spin [rad/s]."""
 NOISE = 1e-3
-"""Standard deviation of the recorded positions along x and y [m], and of the recorded heading times
-SIZE."""
+"""Standard deviation of the recorded positions along x and y, and of SIZE times cosine and sine of
+half the recorded heading [m]."""
 SIZE = 0.1
 """Half the side of the box [m]."""
 SEED = 0

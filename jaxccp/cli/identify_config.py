@@ -100,9 +100,10 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
         parameters = paths_of(request.parameters)
     method = {**table.get("method", {}), **request.method}
     seed = table.get("seed", 0) if request.seed is None else request.seed
-    drawn = {**table.get("restarts", {}), **request.restarts}
+    drawn = {"seed": seed, **table.get("restarts", {}), **request.restarts}
+    drawn |= {} if request.seed is None else {"seed": request.seed}
     asked = "restarts" in table or bool(request.restarts)
-    restarts = built(source, "restarts", Restarts, {"seed": seed} | drawn) if asked else None
+    restarts = built(source, "restarts", Restarts, drawn) if asked else None
     resume = request.resume or (folder / table["resume"] if "resume" in table else None)
     if restarts is not None and resume is not None:
         what = "asks for restarts as well as for a file to resume from"

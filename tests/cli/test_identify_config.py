@@ -30,6 +30,15 @@ def test_a_configuration_refines_that_of_a_fit(tmp_path: Path):
         assert (refined.settings, refined.load) == (settings, {"floating": True})
 
 
+def test_a_seed_on_the_command_line_is_also_that_of_restarts(tmp_path: Path):
+    path = tmp_path / "fit.toml"
+    path.write_text("seed = 4\n[restarts]\nseed = 3")
+    for given, seeds in ((None, (4, 3)), (9, (9, 9))):
+        config = config_of(ModelRequest(Path("a.xml"), (Path("d.npz"),), config=path, seed=given))
+        assert config.restarts is not None
+        assert (config.seed, config.restarts.seed) == seeds
+
+
 def test_common_settings_are_those_of_the_cases_residual(tmp_path: Path):
     path = tmp_path / "fit.toml"
     path.write_text('settings = {cutoff = 5.0}\n[[cases]]\nresidual = "inverse"')

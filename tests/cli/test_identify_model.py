@@ -25,6 +25,8 @@ from jaxccp.identify import (
     Problem,
     Restarts,
     Simulate,
+    recording,
+    split,
 )
 from jaxccp.io import InputError
 
@@ -211,6 +213,51 @@ def test_no_finite_numbers_exit_with_1(folder: Path, monkeypatch):
     assert result.exit_code == 1, result.output
     assert "no segment can be simulated" in result.stderr
     assert not (folder / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "options", "words"),
+    [
+        ("short", ["--residual", "inverse"], "too short for a filter"),
+        ("silent", FAST, r"differ in torque\[.rail.\]"),
+    ],
+)
+def test_recordings_that_cannot_be_held_out_are_refused_before_the_fit(
+    folder: Path, tmp_path: Path, monkeypatch, part: str, options: list[str], words: str
+):
+    """Of three recordings the one that is held out has 20 samples, or no torque."""
+    monkeypatch.setattr(Problem, "fit", lambda *_, **__: pytest.fail("fitted"))
+    files = sorted(folder.glob("swing_?.csv"))
+    held_out = split([recording(np.arange(2.0), file.stem) for file in files], 0.3)[1][0].name
+    for file in files:
+        lines = file.read_text().splitlines()
+        if file.stem == held_out:
+            columns = [0, 1] if part == "silent" else [0, 1, 2]
+            lines = [",".join(line.split(",")[k] for k in columns) for line in lines]
+            lines = lines[: 21 if part == "short" else None]
+        (tmp_path / file.name).write_text("\n".join(lines))
+    data = [folder / "cart.xml", tmp_path / "swing_*.csv", "--parameters", "axes[*].armature"]
+    result = run(*data, *options)
+    assert result.exit_code == 2, result.output
+    assert re.search(words, result.stderr) and "--holdout 0" in result.stderr
+
+
+def test_a_fit_is_written_if_its_model_cannot_be(folder: Path, monkeypatch):
+    """MuJoCo may reject the numbers that were identified."""
+
+    def refused(*_):
+        raise InputError("cart.xml", "MuJoCo says: mass must be positive", "change it")
+
+    monkeypatch.setattr("jaxccp.identify.report.write_report.write_identified", refused)
+    options = ["--residual", "inverse", "--parameters", "axes[*].armature", "--holdout", "0"]
+    out = folder / "no_model"
+    result = run(folder / "cart.xml", folder / "swing_0.csv", *options, "--out", out)
+    assert result.exit_code == 0, result.output
+    words = "cart_identified.xml was not written: cart.xml: MuJoCo says: mass must be positive"
+    saved = json.loads((out / "fit.json").read_text())
+    assert any(note.startswith(words) for note in saved["notes"]) and saved["parameters"]
+    assert words in (out / "report.html").read_text() and words in result.stderr
+    assert not (out / "cart_identified.xml").exists()
 
 
 def test_options_are_the_fields_of_the_settings():

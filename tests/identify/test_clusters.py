@@ -9,6 +9,7 @@ from scipy.linalg import sqrtm
 
 from jaxccp.identify.estimation.elimination import Chains
 from jaxccp.identify.estimation.objective import Objective, Point
+from jaxccp.identify.recordings.segments import Batch
 from jaxccp.identify.uncertainty.clusters import gradient_covariance, without_leverage
 from jaxccp.identify.uncertainty.intervals import identifiability
 
@@ -64,6 +65,28 @@ def test_scores_without_leverage_are_those_of_the_residuals() -> None:
     error = random.normal(size=6)
     expected = x.T @ np.real(np.linalg.inv(sqrtm(np.eye(6) - x @ inverse @ x.T))) @ error
     np.testing.assert_allclose(without_leverage(x.T @ error, x.T @ x, inverse), expected)
+
+
+def test_variances_of_overlapping_segments_keep_their_covariance() -> None:
+    """Each sample is in two segments of a recording. Neighbouring clusters of four segments share
+    two half segments of ten, whose covariance is an eighth of the variance."""
+    random, count, fits, estimates = np.random.default_rng(3), 64, [], []
+    halves = random.normal(size=(count + 1, SAMPLES, 2))
+    columns = np.concatenate([halves[:-1], halves[1:]], axis=1)
+    for _ in range(300):
+        noise = random.normal(size=(count + 1, SAMPLES))
+        objective, point = linear_fit(columns, np.concatenate([noise[:-1], noise[1:]], axis=1))
+        (evaluator,) = cast(Any, objective.evaluators)
+        batch = Batch.without_starts((), np.zeros(count, int))
+        evaluator.independent, evaluator.plan = 0.5, SimpleNamespace(batch=batch)
+        reduced = point.chains.reduced(0.0)
+        inverse = np.linalg.inv(reduced.corner)
+        spread, clusters = gradient_covariance(objective, point, reduced, inverse)
+        estimates.append(np.diag(inverse @ spread @ inverse))
+        fits.append(point.theta)
+    assert clusters == count // 4
+    ratio = np.mean(estimates, axis=0) / np.var(fits, axis=0)
+    np.testing.assert_allclose(ratio.mean(), 7 / 8, atol=0.08)
 
 
 def test_parameters_known_only_together_are_not_determined() -> None:

@@ -231,6 +231,14 @@ def test_limits_are_read_and_wrong_ones_refused(arm):
         Design(criterion="E")
 
 
+def test_coupled_joints_are_refused():
+    """A follower cannot be moved alone, as the joints of a planned motion are."""
+    mimic = '<equality><joint joint1="knee" joint2="hip" polycoef="0 1 0 0 0"/></equality>'
+    gripper = jaxccp.load(XML.replace("</mujoco>", f"{mimic}</mujoco>"))
+    with pytest.raises(ValueError, match="coupled to other joints"):
+        excite(gripper, PARAMETERS, Limits(rate=2.0))
+
+
 def test_shapes_that_would_touch_stay_apart():
     """A slide whose end could reach a wall keeps its distance."""
     slide = jaxccp.load(

@@ -17,6 +17,7 @@ from jaxccp.identify import (
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.inverse_dynamics.drives import with_frames
 from jaxccp.identify.parameters.parameter import ParameterSet
+from jaxccp.identify.recordings.filters import smoothed
 from jaxccp.identify.recordings.starts import MeasuredMotion
 from jaxccp.identify.simulation.plan import SimulationPlan
 
@@ -115,6 +116,22 @@ def test_samples_that_arrive_in_bursts_are_no_gaps() -> None:
     subject = subject_of(jaxccp.load(PENDULUM), [log])
     start = MeasuredMotion(subject, log, 20.0, (np.zeros(1), np.zeros(1)))
     assert not any(start.missing(when).any() for when in (0.0, 0.02, 0.5, 1.025))
+
+
+def test_a_pause_does_not_coarsen_what_was_recorded() -> None:
+    """Two seconds at 200 Hz, a minute without samples, and two seconds more."""
+    time = 5e-3 * np.concatenate([np.arange(400), 12400 + np.arange(400)])
+    omega = 6 * np.pi
+    level, rate = smoothed(time, np.sin(omega * time)[:, None], 20.0)
+    away = np.min(np.abs(time[:, None] - time[[0, 399, 400, 799]]), axis=1) > 0.3
+    np.testing.assert_allclose(level[away, 0], np.sin(omega * time[away]), atol=2e-3)
+    np.testing.assert_allclose(rate[away, 0], omega * np.cos(omega * time[away]), atol=2e-3 * omega)
+
+
+def test_samples_that_are_not_filtered_stay_as_they_are() -> None:
+    time = np.cumsum(np.random.default_rng(0).uniform(5e-3, 15e-3, 50))
+    wave = np.sin(20.0 * time)[:, None]
+    np.testing.assert_array_equal(smoothed(time, wave, np.inf)[0], wave)
 
 
 def test_frames_do_not_move_on_their_body() -> None:

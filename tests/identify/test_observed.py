@@ -59,6 +59,15 @@ def test_force_of_an_actuator_is_that_of_its_control(arm) -> None:
     np.testing.assert_allclose(shown[:, column], measured[:, column], atol=1e-9)
 
 
+@pytest.mark.parametrize(("segment", "every", "compared"), [(2, 2, 10 * 3), (4, 2, 9 * 5)])
+def test_a_sample_of_two_segments_counts_once(arm, segment, every, compared) -> None:
+    """Segments of two intervals have their borders in common, those of four also their halves."""
+    log = log_of()
+    plan = Simulate(segment * H, H, every=every * H).plan(subject_of(arm, [log]), [log])
+    assert plan.batch.segments.weight.astype(bool).sum() == compared
+    assert plan.independent_share == pytest.approx(SAMPLES / compared)
+
+
 def shown_at(plan, subject):
     """Return the predicted values of the first segment by channel."""
     segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.zeros(1, int)))

@@ -55,7 +55,7 @@ class Formula:
         return (self.function(segment.time, *values) - segment.value)[:, None], change
 
 
-def fitted(function, names, values, initial, method=METHOD, **bounds):
+def fitted(function, names, values, initial, method=METHOD, comparison=Formula, **bounds):
     """Return a fit of a function of time to 40 samples.
 
     Args:
@@ -64,6 +64,7 @@ def fitted(function, names, values, initial, method=METHOD, **bounds):
         values: values of the samples.
         initial: initial values of the parameters.
         method: settings of the fit.
+        comparison: class of the residual.
         bounds: keyword arguments of ``Parameter`` by parameter name.
     """
 
@@ -76,7 +77,7 @@ def fitted(function, names, values, initial, method=METHOD, **bounds):
     time = np.linspace(0.0, 1.0, SAMPLES)
     log = recording(time, position={"a": values})
     parameters = [parameter(name, first) for name, first in zip(names, initial, strict=True)]
-    formula = cast(Any, Formula(function, names))
+    formula = cast(Any, comparison(function, names))
     return Problem(load(SWING), [log], parameters, formula, method).fit()
 
 
@@ -98,6 +99,49 @@ def test_profile_of_a_linear_problem_is_the_exact_parabola():
         np.testing.assert_allclose(profile.rise, exact, atol=1e-4)
         assert "interval" in str(profile)
         assert not profile.notes
+
+
+@dataclass(frozen=True)
+class TwoNumbers(Formula):
+    """The same with a second number, the tenth of the first, that has its standard deviation."""
+
+    common_deviation = True
+
+    def residual(self, subject, segment, change):
+        error, change = super().residual(subject, segment, change)
+        return jnp.concatenate([error, 0.1 * error], axis=1), change
+
+
+def test_a_quiet_number_of_a_common_deviation_costs_no_evaluation():
+    """The common deviation, 3.5 here, is no estimate of that of one number, 0.5."""
+    time = np.linspace(0.0, 1.0, SAMPLES)
+    values = 2.0 - 3.0 * time + 5.0 * np.random.default_rng(1).normal(size=SAMPLES)
+    fit = fitted(
+        lambda t, level, slope: level + slope * t,
+        ("level", "slope"),
+        values,
+        (1.0, -1.0),
+        Method(threshold=1e3, reweight=0),
+        TwoNumbers,
+    )
+    steps = len(fit.descent.losses) - 1
+    assert steps > 0 and fit.descent.evaluations == 2 + steps
+
+
+def test_a_step_that_a_bound_clips_is_not_the_end():
+    """Least squares want level −4, which the bound 0 does not allow. A whole step, clipped there,
+    ends at a slope of 3 and higher up; the best slope with level 0 is Σ x y / Σ x²."""
+    x = 1.0 + 2.0 * np.linspace(0.0, 1.0, SAMPLES)
+    values = 3.0 * x - 4.0
+    fit = fitted(
+        lambda t, level, slope: level + slope * (1.0 + 2.0 * t),
+        ("level", "slope"),
+        values,
+        (0.1, 0.0),
+        level={"lower": 0.0},
+    )
+    best = np.array([0.0, x @ values / (x @ x)])
+    np.testing.assert_allclose(fit.values, best, atol=1e-4)
 
 
 def test_flat_direction_has_no_end_and_a_bound_says_so():

@@ -21,6 +21,7 @@ from jaxccp.cli.identify_config import Config, as_table, config_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
 from jaxccp.identify import Case, Evaluation, Predictor, Problem, read, split
+from jaxccp.identify.case import subject_of
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.report.as_json import read_fit, write_json
@@ -66,12 +67,13 @@ def identify_model_command(request: ModelRequest) -> None:
                 parameters=config.parameters,
                 method=config.method,
             )
+        predictors = [_predictor(case, problem) for case in opened]
         recordings = [recording for case in problem.cases for recording in case.recordings]
         _say(problem.warnings, recordings)
         stages = len(problem.earlier_stages) + 1
         stages *= config.restarts.descents if config.restarts else 1
         with following(problem.method.iterations, stages) as follower:
-            fit, evaluations = _fitted(problem, opened, config, follower)
+            fit, evaluations = _fitted(problem, predictors, config, follower)
             report = _report(fit, opened, evaluations, config, problem.warnings)
             if request.out is not None:
                 follower.stage("writing")
@@ -117,8 +119,23 @@ def _say(warnings: Sequence[str], recordings: Sequence[Recording]) -> None:
         typer.echo(f"Note: {line}", err=True)
 
 
+def _predictor(case: DividedCase, problem: Problem) -> Predictor:
+    """Return what computes the errors of prediction of a case's test recordings, or of those that
+    are fitted, without any."""
+    if case.test is None:
+        return Predictor(case.fitted, problem.parameters)
+    try:
+        logs = [case.fitted.recordings[0], *case.test.recordings]
+        if any(set(log.index) != set(logs[0].index) for log in logs):
+            # Planned together, those that differ in what the residual needs are refused.
+            case.test.residual.plan(subject_of(case.test.mechanism, logs), logs)
+        return Predictor(case.test, problem.parameters)
+    except ValueError as error:
+        refuse(f"of the recordings held out: {error}, or hold none out (--holdout 0)")
+
+
 def _fitted(
-    problem: Problem, opened: Sequence[DividedCase], config: Config, follower: Follower
+    problem: Problem, predictors: Sequence[Predictor], config: Config, follower: Follower
 ) -> tuple[Fit, list[tuple[Evaluation, Evaluation]]]:
     """Return the fit, and for each case the errors of prediction of its test recordings before and
     after the fit."""
@@ -137,9 +154,7 @@ def _fitted(
     initial = dict(zip(fit.names, problem.column("initial").tolist(), strict=True))
     values = dict(zip(fit.names, fit.values.tolist(), strict=True))
     evaluations = []
-    for case in opened:
-        with _usage():
-            predictor = Predictor(case.test or case.fitted, problem.parameters)
+    for predictor in predictors:
         before, after = (predictor.evaluate(predictor.selected(x)) for x in (initial, values))
         evaluations.append((before, after))
     return fit, evaluations
@@ -188,6 +203,8 @@ def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> di
     fit.report(folder)
     path = folder / FIT_FILE
     content = json.loads(path.read_text())
+    for note in content["notes"][len(fit.notes) :]:
+        typer.echo(f"Note: {note}", err=True)
     write_json(path, {**report, **content, "problem": as_table(config)})
     return {"fit": str(path)}
 

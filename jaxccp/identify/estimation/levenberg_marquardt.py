@@ -145,12 +145,13 @@ def minimise(
             losses.append(point.negative_log_likelihood)
             path.append(point.theta)
             progress(iteration, point.negative_log_likelihood, point.theta)
-            done = gained < small and promised < 10 * small
+            done = gained < small and abs(promised) < 10 * small
             if not done and _overestimates_noise(objective, point):
                 point, evaluations = _renewed(objective, point), evaluations + 1
         else:
             damping, growth = damping * growth, 2.0 * growth
-            done = promised < small or damping > 1e12
+            # A step that a bound clips may promise a rise: more damping turns it downhill.
+            done = abs(promised) < small or damping > 1e12
         if done and renewals:
             point = _renewed(objective, point)
             evaluations, renewals, damping = evaluations + 1, renewals - 1, method.damping
@@ -175,6 +176,8 @@ def _overestimates_noise(objective: Objective, point: Point) -> bool:
         if evaluator.gaps.overestimated(evaluator.gaps.square(starts, terms.end, terms.usable)):
             return True
         square, count = terms.square.sum(axis=0), np.maximum(terms.count.sum(axis=0), 1.0)
+        if getattr(evaluator.plan, "common_deviation", False):
+            square, count = square.sum(), count.sum()
         if np.any((square / count < 0.25) & (evaluator.weight < 0.99)):
             return True
     return False

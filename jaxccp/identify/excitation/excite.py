@@ -81,8 +81,8 @@ def excite(
         known: what earlier recordings determine.
 
     Raises:
-        ValueError: a parameter or a joint is not known, or a joint has no limit that bounds its
-            motion.
+        ValueError: a parameter or a joint is not known, a joint has no limit that bounds its
+            motion, or joints are coupled.
     """
     search = search_of(mechanism, parameters, limits, design, known)
     x, first = search.best_random()

@@ -63,7 +63,8 @@ class Program:
         """Find the parameters in the model and prepare the inverse dynamics.
 
         Raises:
-            ValueError: a path names nothing, or the mechanism has bodies that no joint places.
+            ValueError: a path names nothing, the mechanism has bodies that no joint places, or
+                joints are coupled.
         """
         linkage, places = mechanism.model.topology.linkage, mechanism.layout.places.single
         self.joints = tuple(linkage.axes[axis] for axis in places[2][np.argsort(places[1])])
@@ -75,6 +76,12 @@ class Program:
         subject = with_required_rows(subject, self.parameters)
         settings = InverseDynamics(cutoff=design.cutoff, moving=design.moving, trim=0.0)
         self.plan: InversePlan = settings.plan(subject, [log])
+        if (follows := self.plan.sampling.eliminated).any():
+            names = ", ".join(np.array(self.joints)[follows])
+            raise ValueError(
+                f"{names}: coupled to other joints (mimic), and cannot be moved alone: motions are "
+                "planned for models without couplings"
+            )
         self.touching = bool(subject.model.topology.touchable)
         self.scale = np.asarray(self.parameters.column("scale"))
         self.names = self.parameters.names

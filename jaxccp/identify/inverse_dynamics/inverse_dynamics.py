@@ -14,8 +14,8 @@ class InverseDynamics:
     """Compare measured torques with those computed from the filtered motion; the classic method to
     start with.
 
-    Positions go through a zero-phase Butterworth filter of order 4 and are differentiated twice by
-    central differences; torques, controls and the sign of dry friction go through the same filter.
+    Positions go through a zero-phase Butterworth filter of order 4 and are differentiated twice, as
+    a spline; torques, controls and the sign of dry friction go through the same filter.
     Samples of a joint slower than ``moving`` do not show its dry friction, and are left out for
     that joint, as are those at its limits. Contacts are not taken into account.
 
@@ -43,7 +43,8 @@ class InverseDynamics:
     """Rate below which samples of a joint are left out [rad/s, m/s]. Dry friction has its full size
     well below it."""
     trim: float = 0.1
-    """Time left out at both ends of a recording, where filters are not reliable [s]."""
+    """Time left out at both ends of a recording, and on both sides of a gap of positions, where
+    filters are not reliable [s]."""
     every: float | None = None
     """Time between compared samples [s]; None: a quarter of the filter's period, since closer
     samples hardly differ. Standard errors count as many samples as the filter leaves independent.

@@ -230,8 +230,8 @@ class InversePlan:
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:
-        """Zeros: times of segments are times of the recording [s]."""
-        return np.zeros(len(self.batch))
+        """Time of the first sample of each segment's recording [s]."""
+        return np.array([log.time[0] for log in self.recordings])[self.batch.recording]
 
     def curves(
         self, subject: Subject, segment: MotionSamples, change: Float[Array, " 0"]

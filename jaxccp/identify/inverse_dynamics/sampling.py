@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.identify.checks.limits import limits_of
 from jaxccp.identify.recordings.activations import activations_along, controls_between
-from jaxccp.identify.recordings.filters import evenly, filled, sampling_rate
+from jaxccp.identify.recordings.filters import evenly, filled, sampling_rate, slopes
 from jaxccp.identify.recordings.recording import Channel, Recording
 from jaxccp.identify.subject import Subject
 from jaxccp.model.kinematics.joint_motion import tree_motion
@@ -51,7 +51,7 @@ class MotionSamples:
     weight: Float[Array, "s o"]
     """Inverse standard deviation of each torque; 0 if it is not compared."""
     time: Float[Array, " s"]
-    """Time in the recording [s]."""
+    """Time since the first sample of the recording [s]."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,7 @@ class Sampling:
 
         def filtered(values: np.ndarray) -> tuple[np.ndarray, Float[np.ndarray, "s k 3"]]:
             even, level = evenly(time, filled(time, values), settings.cutoff)
-            first = np.gradient(level, even, axis=0)
-            return even, np.stack([level, first, np.gradient(first, even, axis=0)], axis=2)
+            return even, np.stack([level, *slopes(even, level, settings.cutoff)], axis=2)
 
         motion = np.concatenate([self._position(recording, a).values for a in self.axes], axis=1)
         even, motion_parts = filtered(motion)
@@ -133,22 +132,24 @@ class Sampling:
             values = np.concatenate([recording[name].values for name in self.torques], axis=1)
             torque = resampled(*filtered(values))
             good = np.stack([distance(at, time[np.isfinite(x)]) <= near for x in values.T], axis=1)
+        for column in motion.T:
+            lost = in_gaps(at, time[np.isfinite(column)], 2.0 * near, settings.trim)
+            good &= ~lost[:, None]
         if self.controls:
             values = np.concatenate([recording[name].values for name in self.controls], axis=1)
-            control, motion = resampled(*filtered(values)), np.concatenate([motion, values], axis=1)
+            control = resampled(*filtered(values))
+            for column in values.T:
+                good &= (distance(at, time[np.isfinite(column)]) <= near)[:, None]
         activation = np.zeros((len(at), 0))
         if self.controls and self.subject.model.activations is not None:
             activation = resampled(*filtered(self._activations(recording)))[:, :, 0]
-        for column in motion.T:
-            good &= (distance(at, time[np.isfinite(column)]) <= near)[:, None]
         position = resampled(even, motion_parts)
         good &= np.abs(position[:, self.compared, 1]) > settings.moving
         good &= ~self.eliminated
         for column, stopped in enumerate(self._at_limits(motion_parts[:, :, 0]).T):
             good[:, column] &= distance(at, even[stopped]) > near
         smooth = resampled(even, direction)
-        weight, clock = good.astype(float), recording.time[selected]
-        parts = (position, smooth, torque, control, activation, weight, clock)
+        parts = (position, smooth, torque, control, activation, good.astype(float), at)
         return MotionSamples(*(jnp.asarray(part[:, None]) for part in parts))
 
     @property
@@ -185,6 +186,24 @@ class Sampling:
         joint = self.subject.model.topology.linkage.axes[axis]
         name = f'position["{joint}"]'
         return recording[name if name in recording.index else f'motion["{joint}"]']
+
+
+def in_gaps(
+    time: Float[np.ndarray, " n"], known: Float[np.ndarray, " k"], longest: float, margin: float
+) -> Bool[np.ndarray, " n"]:
+    """Return the mask of the times that are in a gap between known ones, before the first or after
+    the last, or near such a gap, where the filter spreads the kink at its edge.
+
+    Args:
+        time: times [s].
+        known: ascending times [s].
+        longest: longest time from one of them to the next that is no gap [s].
+        margin: time near a gap [s].
+    """
+    ends = np.concatenate([[-np.inf], known, [np.inf]])
+    gap = np.flatnonzero(np.diff(ends) > longest)
+    begin, end = ends[gap] - margin, ends[gap + 1] + margin
+    return time < end[np.searchsorted(begin, time, side="left") - 1]
 
 
 def distance(

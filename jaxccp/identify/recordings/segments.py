@@ -164,6 +164,27 @@ def segment(
     )
 
 
+def unique_share(
+    time: Sequence[Float[np.ndarray, " s"]],
+    starts: Sequence[tuple[int, float]],
+    reach: tuple[float, float],
+) -> float:
+    """Return the number of samples that some segments contain, relative to that with repetitions:
+    overlapping segments share samples, and neighbours the one between them.
+
+    Args:
+        time: times of the samples of each recording [s].
+        starts: recording of each segment, and the time at which it starts [s].
+        reach: inclusive and exclusive end of the times of its samples, relative to its start [s].
+    """
+    found, total = [np.zeros(len(samples), bool) for samples in time], 0
+    for number, begin in starts:
+        first, end = np.searchsorted(time[number], np.add(begin, reach))
+        found[number][first:end] = True
+        total += int(end - first)
+    return sum(int(part.sum()) for part in found) / max(total, 1)
+
+
 def noise_of(recording: Recording, channel: Channel) -> float:
     """Return the standard deviation of a channel's samples: the given one, else an estimate.
 

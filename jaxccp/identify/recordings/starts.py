@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from scipy.spatial.transform import Rotation
 
-from jaxccp.identify.recordings.filters import filled_poses, smoothed
+from jaxccp.identify.recordings.filters import filled_poses, shortest_gap, smoothed
 from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.recordings.segments import noise_of
@@ -16,11 +16,6 @@ from jaxccp.sensors.coordinates.coordinates import Coordinates
 
 OPEN = 1.0, 10.0
 """Standard deviations of coordinates [m, rad] and rates [m/s, rad/s] that were not recorded."""
-GAP = 2.0
-"""Time to the nearest sample, in long intervals of a channel, from which a time is in a gap."""
-LONG = 0.99
-"""Fraction of a channel's intervals that are shorter than a long one: so few are gaps, and not
-the pauses between bursts of samples."""
 
 
 def displaced(
@@ -187,7 +182,7 @@ def _samples(time: Float[np.ndarray, " s"]) -> tuple[Float[np.ndarray, " s"], fl
     [s]."""
     if len(time) < 2:
         return time, 0.0
-    return time, GAP * float(np.quantile(np.diff(time), LONG, method="lower"))
+    return time, shortest_gap(time)
 
 
 def body_rates(

@@ -11,6 +11,7 @@ from jaxccp.identify.report.html_page import page
 from jaxccp.identify.report.next_recording import next_as_json
 from jaxccp.identify.report.write_model import write_identified
 from jaxccp.identify.uncertainty.profile import Profile
+from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.load import Loaded
 from jaxccp.io.output import write_file
 from jaxccp.names import unused
@@ -26,7 +27,7 @@ def write_report(
     models.
 
     Each model that was loaded from a file is written as ``NAME_identified.xml``, one from a URDF
-    file also as ``.urdf``.
+    file also as ``.urdf``. If it cannot be, a note in ``fit.json`` and on the page says why.
 
     Args:
         fit: the fit.
@@ -38,10 +39,10 @@ def write_report(
         The files that were written.
 
     Raises:
-        InputError: the folder cannot be written to, or a model's file has changed.
+        InputError: the folder cannot be written to.
     """
     folder = Path(folder)
-    written, sentences = [], []
+    written, sentences, notes = [], [], []
     names: list[str] = []
     for case, fitted_case in enumerate(fit.problem.cases):
         mechanism = fitted_case.mechanism
@@ -50,12 +51,18 @@ def write_report(
         stem = Path(mechanism.reading.origin.label).stem
         names.append(unused(stem, names))
         out = folder / f"{names[-1]}_identified.xml"
-        sentences += write_identified(fit, mechanism, out, case)
+        try:
+            sentences += write_identified(fit, mechanism, out, case)
+        except InputError as error:
+            notes.append(f"{out.name} was not written: {error}")
+            continue
         written.append(out)
         if mechanism.reading.origin.urdf:
             written.append(out.with_suffix(".urdf"))
     curves = curves_of(fit)
     content = fit_as_json(fit, curves) | next_as_json(fit, profiles, planned)
+    if notes:
+        content["notes"] += notes
     title = f"Identification of {', '.join(names) or 'a model'}"
     text = page(fit, content, curves, title, sentences, profiles, planned).encode()
     html, numbers = folder / "report.html", folder / "fit.json"

@@ -21,7 +21,7 @@ from jaxccp.identify.recordings.calibrated_start import true_state
 from jaxccp.identify.recordings.channel_values import channel_values, errors, features, readings
 from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
-from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
+from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment, unique_share
 from jaxccp.identify.recordings.starts import (
     OPEN,
     MeasuredMotion,
@@ -70,9 +70,9 @@ class SimulationPlan:
 
     @property
     def independent_share(self) -> float:
-        """Fraction of the compared samples that are different ones, not repeated by overlaps: time
-        between starts over length of a segment, at most 1."""
-        return min(1.0, self.settings.spacing / self.settings.duration)
+        """Fraction of the compared samples that are different ones, not repeated by overlaps."""
+        reach = -1e-9 * self.settings.step, self.settings.duration + 1e-6 * self.settings.step
+        return unique_share([log.time for log in self.recordings], self._rows, reach)
 
     @property
     def unknowns(self) -> int:

@@ -14,6 +14,8 @@ CLUSTERS = 8
 BLOCKS = 128
 """Number of clusters that samples or segments with dependent errors form at most, if recordings are
 few: each is a run of neighbours."""
+LOST = 1 / 8
+"""Largest part of the variance that is lost since neighbouring clusters share samples."""
 LEVERAGE = 0.9
 """Largest leverage of a cluster that is used: if one cluster alone determines a combination of
 parameters, the fit leaves it no error from which a variance could be estimated."""
@@ -149,5 +151,8 @@ def _cluster_of_segments(objective: Objective, point: Point, case: int) -> Int[n
         return batch.recording
     size = 1
     if evaluator.independent < 1.0:  # neighbours share a filter, or samples
-        size = max(math.ceil(1.0 / evaluator.independent), len(batch) // BLOCKS)
+        # Segments of white noise, each the whole number n of starts long, have the correlation
+        # 1 - j/n with their j-th neighbour. Clusters of m of them lose the part (n - 1/n)/(3 m).
+        length = 1.0 / evaluator.independent
+        size = max(math.ceil((length - 1.0 / length) / (3.0 * LOST)), len(batch) // BLOCKS, 1)
     return np.arange(len(batch)) // size
