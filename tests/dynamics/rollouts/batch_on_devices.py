@@ -49,7 +49,12 @@ def scene() -> tuple[Model, State]:
     return builder.build()
 
 
-def close(actual: object, expected: object, tolerance: float = 1e-12) -> None:
+def close(actual: object, expected: object, tolerance: float = 1e-10) -> None:
+    """Check that two programs agree.
+
+    They round differently and may stop an iteration apart. Each solve leaves 1e-13 m/s, of which
+    an impact of two balls, whose normal turns with their places, makes some 50 times as much.
+    """
     for x, y in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=tolerance, atol=tolerance)
 
