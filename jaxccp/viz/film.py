@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -174,7 +174,8 @@ def write_film(
         with TemporaryDirectory() as folder:
             made = Path(folder) / f"film{file.suffix.lower()}"
             with writer.saving(figure, str(made), DPI):
-                for pose in chain([first], rest):
+                writer.grab_frame()
+                for pose in rest:
                     stage.draw(figure, *_as_numpy(pose))
                     writer.grab_frame()
             with made.open("rb") as film:
