@@ -149,11 +149,11 @@ def test_a_frequency_beside_a_rigid_motion_has_a_derivative() -> None:
 def test_two_weights_on_a_pulley_rest_on_a_spring() -> None:
     """Two weights whose downward coordinates have a fixed sum rest and vibrate as mechanics
     says. One has a spring, and a rotor along another tendon: m g − M g = k x, ω² = k / (m + M +
-    J)."""
+    J). The other has a damper, so that its axis has a row, and a stiffness given later counts."""
     builder = ModelBuilder(gravity=(0, 0, -GRAVITY))
     for i, (mass, stiffness) in enumerate(((0.5, 40.0), (0.8, 0.0))):
         weight = builder.add_body(mass, (0.01, 0.01, 0.01), (i, 0, 0))
-        slide = Prismatic((0, 0, -1), stiffness=stiffness)
+        slide = Prismatic((0, 0, -1), stiffness=stiffness, damping=0.1)
         builder.add_joint(slide, 0, weight, (i, 0, 0), name=f"down{i}")
     builder.add_tendon(Coupling({"down0": 1.0, "down1": 1.0}, length=0.0))
     builder.add_tendon(Coupling({"down0": 1.0}, armature=0.7))
