@@ -44,7 +44,10 @@ class Fit:
     """Automatic decisions of the fit, and warnings."""
     earlier_stages: tuple[Descent, ...] = ()
     """The minima of the earlier stages, in order: over shorter simulations, then with longer
-    steps."""
+    steps. After a resumption those since then."""
+    values_before: Float[np.ndarray, " P"] | None = None
+    """Values of the parameters at the minimum of the stage before the last, also where that was
+    found before a resumption; None if there was one stage."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,10 +81,10 @@ class Fit:
         """
         residuals = [case.residual for case in self.problem.cases]
         pairs = [r.steps[-2:] for r in residuals if isinstance(r, Simulate) and len(r.steps) > 1]
-        if not pairs or not self.earlier_stages:
+        if not pairs or self.values_before is None:
             return None
         left = max(h / (longer - h) for longer, h in pairs)
-        return left * (self.values - self.earlier_stages[-1].point.theta)
+        return left * (self.values - self.values_before)
 
     @cached_property
     def identifiability(self) -> Identifiability:

@@ -21,6 +21,7 @@ from jaxccp.identify.estimation.restarts import Restarts
 from jaxccp.identify.fit import Fit
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet
 from jaxccp.identify.parameters.problem_parameters import (
+    check_parameters_act,
     check_recording_names,
     combine_parameters,
     parameter_of,
@@ -55,9 +56,10 @@ class Problem:
 
         Raises:
             ValueError: the arguments are neither cases alone nor a mechanism with recordings and a
-                residual; a path names nothing; a recording does not fit the model or the residual;
-                there are fewer recorded values than parameters without a prior; or two recordings
-                have the same name, and a parameter has a value for each (``per_sequence``).
+                residual; a path names nothing, or what the residual sets; a recording does not fit
+                the model or the residual; there are fewer recorded values than parameters without a
+                prior; or two recordings have the same name, and a parameter has a value for each
+                (``per_sequence``).
         """
         if isinstance(mechanism, Sequence):
             if recordings or residual is not None:
@@ -79,6 +81,7 @@ class Problem:
             check_usable(case.mechanism, case.recordings)
             subject = subject_of(case.mechanism, case.recordings)
             parameter_set = ParameterSet(self.parameters, subject)
+            check_parameters_act(parameter_set, case.residual)
             subject = with_required_rows(subject, parameter_set)
             self.sets.append(parameter_set)
             self.plans.append(case.residual.plan(subject, case.recordings))
@@ -140,11 +143,13 @@ class Problem:
     def identifiability(self, theta: Float[np.ndarray, " P"] | None = None) -> Identifiability:
         """Return how well these recordings determine the parameters, before any fit.
 
+        It depends on derivatives and noise, not on how far predictions are from the recordings.
         Derivatives are those at ``theta``; None: at the initial values.
         """
         theta = self.column("initial") if theta is None else theta
-        point = self.objective.at(theta, self._still())
-        return identifiability(self.objective, point, self.names, self.column("scale"))
+        objective = self.objective.with_quadratic_loss()
+        point = objective.at(theta, self._still())
+        return identifiability(objective, point, self.names, self.column("scale"))
 
     def fit(
         self,
@@ -181,12 +186,11 @@ class Problem:
                 )
             theta[self.names.index(name)] = value
         if restarts is None:
-            stages = descend(self, theta, progress, None if resume is None else Path(resume))
-            return self._result(stages)
+            resumed = None if resume is None else Path(resume)
+            return self._result(*descend(self, theta, progress, resumed))
         if resume is not None:
             raise ValueError("resume= goes on with one descent: leave it or restarts= out")
-        stages, note = restarted(self, theta, progress, restarts)
-        return self._result(stages, note)
+        return self._result(*restarted(self, theta, progress, restarts))
 
     def cross_validate(
         self,
@@ -216,13 +220,16 @@ class Problem:
         values = jnp.asarray(theta[self.index[case][recording]])
         return self.sets[case].apply(self.plans[case].subject, values)
 
-    def _result(self, stages: tuple[Descent, ...], *notes: str) -> Fit:
+    def _result(
+        self, stages: tuple[Descent, ...], minima: Sequence[Float[np.ndarray, " P"]], *notes: str
+    ) -> Fit:
         """Return the fit that descents ended at, with remarks about them."""
         said = remarks(stages[-1], self.method.iterations)
-        fit = Fit(self, stages[-1], (*said, *notes), stages[:-1])
-        if fit.step_error is None:
+        before = minima[-2] if len(minima) > 1 else None
+        fit = Fit(self, stages[-1], (*said, *notes), stages[:-1], before)
+        if fit.step_error is None or before is None:
             return fit
-        before, error = stages[-2].point.theta, fit.uncertainty.standard_error
+        error = fit.uncertainty.standard_error
         remark = step_remark(self.names, before, fit.values, fit.step_error, error)
         return replace(fit, notes=(*fit.notes, remark))
 

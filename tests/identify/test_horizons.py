@@ -2,6 +2,7 @@
 exactly."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,10 +88,11 @@ def test_simulations_that_start_at_the_same_times_share_a_program(grown: Problem
     assert len(overlapping.plan.batch) == 2 * 12
 
 
-def test_shorter_steps_come_last_and_their_effect_is_said():
+def test_shorter_steps_come_last_and_their_effect_is_said(tmp_path: Path):
     """Leapfrog steps of h make a spring seem softer by (ω h)²/12 of its stiffness, and the fit says
-    so."""
-    fit = problem(0.25, 2.9, every=np.inf, h=(5e-2, 1e-2)).fit()
+    so; a fit that is resumed after that, too."""
+    sprung, file = problem(0.25, 2.9, every=np.inf, h=(5e-2, 1e-2)), tmp_path / "progress.json"
+    fit = sprung.fit(resume=file)
     short, coarse, fine = (descent.point.theta[0] for descent in (*fit.earlier_stages, fit.descent))
     share = TRUE * 5e-2**2 / 12
     assert coarse == pytest.approx(TRUE * (1 - share), rel=0.1 * share)
@@ -102,6 +104,9 @@ def test_shorter_steps_come_last_and_their_effect_is_said():
     assert fit.step_error is not None
     assert fit.step_error == pytest.approx((fine - coarse) / 4)
     assert abs(fine - TRUE) < abs(fit.step_error[0]) < fit.uncertainty.standard_error[0]
+    again = sprung.fit(resume=file)
+    assert not again.earlier_stages and len(again.notes) == 1
+    assert again.step_error == pytest.approx(fit.step_error, rel=1e-3)
 
 
 @pytest.mark.parametrize("steps", [(), (1e-3, 1e-2), (1e-2, 0.0)])

@@ -238,3 +238,20 @@ def test_settings_of_the_method_are_checked():
     for iterations in counts:
         with pytest.raises(ValueError, match="iterations must be a whole number"):
             Method(iterations=iterations)
+
+
+def test_what_recordings_determine_does_not_depend_on_how_far_a_start_is_off():
+    """Before a fit, deviations of a linear problem are those of its design, wherever it starts."""
+    time = np.linspace(0.0, 1.0, SAMPLES)
+    fit = fitted(
+        lambda t, level, slope: level + slope * t,
+        ("level", "slope"),
+        2.0 - 3.0 * time,
+        (0.0, 0.0),
+        Method(),
+    )
+    matrix = np.column_stack([np.ones(SAMPLES), time])
+    exact = np.sqrt(np.diag(np.linalg.inv(matrix.T @ matrix)))
+    for theta in (fit.values, np.array([300.0, 0.0])):
+        found = fit.problem.identifiability(theta).deviation
+        np.testing.assert_allclose(found, exact, rtol=1e-6)

@@ -89,7 +89,9 @@ class Evaluator:
         def residual(values: Array, change: Array, segment: Any) -> tuple:
             return plan.residual(parameters.apply(plan.subject, values), segment, change)
 
-        def terms(values: Array, change: Array, segment: Any, weight: Array) -> dict[str, Array]:
+        def terms(
+            values: Array, change: Array, segment: Any, weight: Array, threshold: Array
+        ) -> dict[str, Array]:
             def at(offset: Array) -> tuple:
                 shifted = values + scale * offset[: len(scale)]
                 errors, end = residual(shifted, change + offset[len(scale) :], segment)
@@ -115,7 +117,7 @@ class Evaluator:
         shape = self._shape()
         many = not plan.unknowns and len(scale) > REVERSE * np.prod(shape)
         jacobian = jax.jacrev if many else jax.jacfwd
-        self._terms = ChunkedProgram(jax.vmap(terms, in_axes=(0, 0, 0, None)))
+        self._terms = ChunkedProgram(jax.vmap(terms, in_axes=(0, 0, 0, None, None)))
         self._residual = ChunkedProgram(jax.vmap(residual))
         count = len(plan.batch)
         parts = max(-(-count // max(CHUNK, SAMPLES // shape[0])), min(cores(), count // FEWEST), 1)
@@ -179,8 +181,8 @@ class Evaluator:
             change: change of each segment's initial state.
         """
         chunks, kept = zip(*self.chunks(values, change), strict=True)
-        weight = jnp.asarray(self.weight)
-        results = self._terms.map([(*chunk, weight) for chunk in chunks])
+        common = jnp.asarray(self.weight), jnp.asarray(self.threshold, float)
+        results = self._terms.map([(*chunk, *common) for chunk in chunks])
         parts = [
             {name: np.asarray(x, float)[:count] for name, x in result.items()}
             for result, count in zip(results, kept, strict=True)

@@ -72,6 +72,14 @@ class Objective:
             evaluator.gaps = copy.copy(evaluator.gaps)
         return self.with_evaluators(evaluators)
 
+    def with_quadratic_loss(self) -> "Objective":
+        """Return the loss in which large errors count like small ones, so that the curvature
+        depends on derivatives alone; it uses the same compiled programs."""
+        evaluators = [copy.copy(evaluator) for evaluator in self.evaluators]
+        for evaluator in evaluators:
+            evaluator.threshold = np.inf
+        return self.with_evaluators(evaluators)
+
     def values(self, case: int, theta: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n p"]:
         """Return the parameters of each segment of a case."""
         return theta[self.rows(case)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.case import Case
+from jaxccp.identify.case import Case, Residual
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet, Scalar
 from jaxccp.identify.recordings.recording import Recording
 
@@ -68,6 +68,20 @@ def check_recording_names(cases: Sequence[Case]) -> None:
                     "recording(time, name, …), or rename their files; or give both cases the same "
                     "recording"
                 )
+
+
+def check_parameters_act(parameter_set: ParameterSet, residual: Residual) -> None:
+    """Check that the comparison does not set what is to be identified.
+
+    Raises:
+        ValueError: it has a recovery speed of its own, and that is a parameter.
+    """
+    speed = getattr(residual, "recovery_speed", None)
+    if speed is not None and "contact.recovery_speed" in parameter_set.names:
+        raise ValueError(
+            f"contact.recovery_speed has no effect: simulations of recordings set it to {speed:g} "
+            "m/s. Give Simulate(recovery_speed=None) to identify it, or leave it out"
+        )
 
 
 def _same(first: Recording, second: Recording) -> bool:

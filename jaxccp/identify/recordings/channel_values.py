@@ -1,6 +1,6 @@
 """Predicted values of channels for a simulated motion, and their errors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -16,18 +16,14 @@ from jaxccp.sensors.sensors import Sensors
 
 
 def features(
-    subject: Subject,
-    state: State,
-    observations: Sequence[Observation],
-    sensed: Mapping[str, Float[Array, " k"]],
+    subject: Subject, state: State, observations: Sequence[Observation]
 ) -> Float[Array, " f"]:
-    """Return the values of a state from which observations are interpolated.
+    """Return the values of a pose from which observations are interpolated.
 
     Args:
         subject: the model.
         state: a state of the model.
         observations: the compared channels.
-        sensed: values of the model's sensors by channel, where any are observed.
     """
     parts = [state.joint_positions]
     frames = [o.place for o in observations if o.kind == "pose"]
@@ -35,14 +31,18 @@ def features(
         motion = subject.model.sites.motion(state)
         at, orientation = motion.position[np.array(frames)], motion.quaternion[np.array(frames)]
         parts.append(jnp.concatenate([at, orientation], axis=1).reshape(-1))
-    parts += [sensed[o.channel] for o in observations if o.kind == "sensor"]
     return jnp.concatenate(parts)
 
 
 def readings(
-    subject: Subject, own_sites: int, sensors: Sensors, state: State, control: Float[Array, " nm"]
-) -> dict[str, Float[Array, " k"]]:
-    """Return the readings of a model's sensors by name.
+    subject: Subject,
+    own_sites: int,
+    sensors: Sensors,
+    names: Sequence[str],
+    state: State,
+    control: Float[Array, " nm"],
+) -> Float[Array, " k"]:
+    """Return the readings of some sensors of a model.
 
     Sensors keep their places on the bodies when parameters move the centres of mass.
 
@@ -50,6 +50,7 @@ def readings(
         subject: the model; sites for recorded frames may have been added to it.
         own_sites: number of sites that the model had before.
         sensors: sensors of the model without parameters.
+        names: names of the sensors to read.
         state: a state of the model.
         control: control of each actuator.
     """
@@ -57,7 +58,8 @@ def readings(
     model = replace(subject.model, sites=subject.model.sites.take(range(own_sites)))
     shift = subject.centre_shift[np.array(sensors.frames.bodies)]
     frames = replace(sensors.frames, position=sensors.frames.position - shift)
-    return replace(sensors, frames=frames).values(model, state, control)
+    values = replace(sensors, frames=frames).values(model, state, control)
+    return jnp.concatenate([values[name] for name in names])
 
 
 def channel_values(
@@ -71,7 +73,8 @@ def channel_values(
 
     Args:
         subject: the model, with its calibration of channels.
-        table: result of :func:`features` in each step.
+        table: result of :func:`features` of each pose, then that of :func:`readings` where sensors
+            are compared.
         time: times of the samples since the first step [s].
         observations: the compared channels.
         h: step of the simulation [s].
@@ -80,7 +83,8 @@ def channel_values(
     axes = len(subject.model.topology.linkage.axes)
     single = subject.layout.places.single
     reference = jnp.zeros(axes, table.dtype).at[single[2]].set(subject.layout.reference)
-    columns, place = [], axes
+    poses = sum(observation.kind == "pose" for observation in observations)
+    columns, place, sensed = [], axes, axes + 7 * poses
     for observation in observations:
         row = channels.names.index(observation.channel)
         when = (time - channels.delay[row]) * subject.time_scale / h
@@ -100,8 +104,8 @@ def channel_values(
             value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))
             place += 7
         else:
-            value = interpolated(table[:, place : place + observation.size], when)
-            place += observation.size
+            value = interpolated(table[:, sensed : sensed + observation.size], when)
+            sensed += observation.size
         if observation.kind != "pose":
             value = channels.scale[row] * value + channels.offset[row]
         columns.append(value)

@@ -12,6 +12,8 @@ from jaxccp.identify.recordings.channel_values import interpolated
 from jaxccp.identify.recordings.recording import Channel, Recording
 from jaxccp.identify.simulation.inputs import Roles
 from jaxccp.identify.subject import Subject
+from jaxccp.model.actuators.dynamics import DYNAMICS
+from jaxccp.model.model import Model
 
 ROWS = 2
 """Number of rows of a table for each step; with leapfrog steps, forces act from half a step before
@@ -38,6 +40,9 @@ class InputTable:
     leaps: bool
     """Whether forces of a step act from half a step before its poses to half a step after; else
     they act from the time of the poses on."""
+    at_poses: bool = False
+    """Whether the values are those at the time of the poses, as sensors read them with a pose, and
+    of held ones those from then on; else they act in the steps."""
 
     def rows(self, recording: Recording, begin: float) -> Float[np.ndarray, "k m"]:
         """Return the table of inputs of a segment.
@@ -70,23 +75,32 @@ class InputTable:
         """
         channels, out, start = subject.channels, {}, 0
         steps, rows_per_step = jnp.arange(self.steps + 1), ROWS / subject.time_scale
-        # The first leapfrog step acts from the start of the segment.
-        before = jnp.where(steps > 0, 0.5, 0.0) if self.leaps else 0.0
-        after = 0.5 if self.leaps else 1.0
         most = int(np.ceil(ROWS / subject.time_scale_bounds[0])) + 1
         for name in self.roles.inputs:
             width = 6 if name in self.roles.wrenches else 1
             rows, row = table[:, start : start + width], channels.names.index(name)
             when = rows_per_step * steps + ROWS * (self.margin - channels.delay[row] / self.h)
+            begin, end = self._interval(subject.model, name)
             if name in self.roles.stepwise:
                 value = averaged(
-                    rows, when - rows_per_step * before, when + rows_per_step * after, most
+                    rows, when + rows_per_step * begin, when + rows_per_step * end, most
                 )
             else:
-                value = interpolated(rows, when)
+                middle = 0.0 if self.at_poses else 0.5 * (begin + end)
+                value = interpolated(rows, when + rows_per_step * middle)
             out[name] = (value - channels.offset[row]) / channels.scale[row]
             start += width
         return out
+
+    def _interval(self, model: Model, name: str) -> tuple[Float[Array, " n"] | float, float]:
+        """Return when an input acts in each step, from the time of the step's first pose on, in
+        steps."""
+        if name in self.roles.motions and not self.at_poses:
+            return 0.5, 1.5  # The stiff servo of a motion brings its axis to where a step ends.
+        if self.at_poses or not self.leaps or name in _exactly_integrated(model):
+            return 0.0, 1.0
+        # The first leapfrog step acts from the start of the segment.
+        return jnp.where(jnp.arange(self.steps + 1) > 0, -0.5, 0.0), 0.5
 
     def acting(
         self, subject: Subject, table: Float[Array, "k m"], targets: Mapping[str, str]
@@ -113,6 +127,19 @@ class InputTable:
         for name in roles.wrenches:
             forces = forces.at[:, model.topology.body(targets[name])].add(columns[name])
         return forces, controls
+
+
+def _exactly_integrated(model: Model) -> list[str]:
+    """Return the channels of controls whose activations Euler steppers take along the exact path:
+    Euler's step of a filter with the mean from half a step before is of second order instead."""
+    if model.activations is None:
+        return []
+    names, activations = model.topology.linkage.actuators, model.activations
+    return [
+        f'control["{names[actuator]}"]'
+        for actuator, kind in zip(activations.actuators, activations.dynamics, strict=True)
+        if DYNAMICS[kind].euler is DYNAMICS[kind].exact
+    ]
 
 
 def averaged(

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import jax
 import numpy as np
 
+from jaxccp.dynamics.stepper import Stepper
 from jaxccp.identify.inverse_dynamics.drives import acting_actuators
 from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
 from jaxccp.identify.subject import Subject
 from jaxccp.model.topology import Topology
-from jaxccp.names import suggestion, unknown
-from jaxccp.sensors.sensors import Sensors
+from jaxccp.names import suggestion
 
 DRIVING = tuple(name for name, kind in KINDS.items() if kind.drives)
 """Kinds of channels that can drive a simulation."""
@@ -114,43 +113,17 @@ def check_kinds(option: str, kinds: Sequence[str], known: Sequence[str]) -> None
             )
 
 
-def check_sensors(watched: Sequence[Channel], sensors: Sensors | None, subject: Subject) -> None:
-    """Check that a simulation can predict the compared channels of sensors.
-
-    Args:
-        watched: all channels that are compared.
-        sensors: sensors of the model.
-        subject: the model.
+def check_motions(roles: Roles, stepper: Stepper) -> None:
+    """Check that a stepper can impose the recorded motions.
 
     Raises:
-        ValueError: the model's sensors are missing or have none of that name; or the sensor needs
-            the acceleration or the contact forces of a step, or has another number of values.
+        ValueError: there are motions, and the stepper is not an Euler stepper.
     """
-    channels = [channel for channel in watched if channel.kind == "sensor"]
-    if not channels:
-        return
-    if sensors is None:
+    if roles.motions and not stepper.mean_velocity:
         raise ValueError(
-            f"{channels[0].name} is compared with the model's sensors: give Simulate(sensors=…), "
-            "or observe= without sensor"
+            f"{roles.motions[0]} is imposed by a stiff servo, which needs Euler steps: leave the "
+            "stepper out, or choose what drives the model by inputs="
         )
-    values = jax.eval_shape(sensors.values, subject.model, subject.state)
-    for channel in channels:
-        name, size = channel.target, channel.values.shape[1]
-        if name not in sensors.names:
-            raise ValueError(f"{channel.name}: sensor {unknown(name, sensors.names)}")
-        if name not in values:
-            kind = sensors.plan.kinds[sensors.names.index(name)]
-            raise ValueError(
-                f"{channel.name}: a simulation does not predict sensors of accelerations or of "
-                f"contact forces, such as {kind}: leave the channel out of the recordings (read(…, "
-                "leave_out=…)), or take observe= without sensor"
-            )
-        if values[name].shape != (size,):
-            raise ValueError(
-                f"{channel.name} was recorded with {size} numbers a sample, but the sensor has "
-                f"{values[name].size}"
-            )
 
 
 def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
@@ -192,7 +165,7 @@ def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> 
         ValueError: the delay of an input has no bounds.
     """
     channels = subject.channels
-    stretch = (steps + 1) * (1.0 / min(1.0, subject.time_scale_bounds[0]) - 1.0)
+    stretch = (steps + 2) * (1.0 / min(1.0, subject.time_scale_bounds[0]) - 1.0)
     most = stretch
     for name in inputs:
         early, late = channels.delay_bounds[channels.names.index(name)]
@@ -203,34 +176,6 @@ def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> 
             )
         most = max(most, late / h, stretch - early / h)
     return 1 + int(np.ceil(most))
-
-
-def delay_range(subject: Subject, name: str, length: float) -> tuple[float, float]:
-    """Return the smallest possible delay of a compared channel, at most 0, and the largest, at
-    least 0 [s].
-
-    Args:
-        subject: subject with the bounds of its channels' delays.
-        name: name of the channel.
-        length: length of a segment [s].
-
-    Raises:
-        ValueError: the delay has no bounds, or they leave no sample of a segment.
-    """
-    early, late = subject.channels.delay_bounds[subject.channels.names.index(name)]
-    if not (np.isfinite(early) and np.isfinite(late)):
-        raise ValueError(
-            f"the delay of {name} needs lower= and upper=, such as 0 and 0.05 s: samples of that "
-            "long after a start are not compared, since they show what happened before it, and "
-            "with negative delays those before the end, which show what happened after its end"
-        )
-    early, late = min(0.0, early), max(0.0, late)
-    if late - early >= length:
-        raise ValueError(
-            f"the delay of {name}, between {early:g} and {late:g} s, leaves no sample to compare "
-            f"of a segment of {length:g} s: give a longer segment or narrower bounds of the delay"
-        )
-    return early, late
 
 
 def _common_channels(recordings: Sequence[Recording]) -> list[str]:

@@ -10,6 +10,8 @@ from jaxtyping import Array, Bool
 from jaxccp.dynamics.inverse.inverse_dynamics import mass_matrix
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.identify.subject import Subject
+from jaxccp.model.kinematics.forward_kinematics import place_bodies
+from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.structure import with_structure
@@ -137,3 +139,35 @@ def set_back(start: State, trial: State) -> State:
         angular_velocity=back(start.angular_velocity, trial.angular_velocity),
         rotors=jax.tree.map(back, start.rotors, trial.rotors),
     )
+
+
+def centred(model: Model, before: State, after: State) -> State:
+    """Return a state of leapfrog steps with the velocities of the time of its pose.
+
+    Args:
+        model: the model.
+        before: the state, with velocities half a step earlier.
+        after: the state one step later, with velocities half a step after the pose of ``before``.
+
+    Returns:
+        ``before`` with the means of the velocities of free bodies, nodes and coordinates.
+    """
+
+    def mean(earlier: Array, later: Array) -> Array:
+        return 0.5 * (earlier + later)
+
+    families = tuple(
+        replace(early, v=mean(early.v, late.v))
+        for early, late in zip(before.families, after.families, strict=True)
+    )
+    state = replace(
+        before,
+        velocity=mean(before.velocity, after.velocity),
+        angular_velocity=mean(before.angular_velocity, after.angular_velocity),
+        families=families,
+    )
+    if not model.topology.linkage.joints:
+        return state
+    # Twists of jointed bodies turn with the poses, rates of coordinates do not.
+    motion, rate_after = joint_motion(model, before), joint_motion(model, after).rate
+    return place_bodies(model, state, motion.coordinate, mean(motion.rate, rate_after))

@@ -21,7 +21,7 @@ from jaxccp.identify.recordings.calibrated_start import true_state
 from jaxccp.identify.recordings.channel_values import channel_values, errors, features, readings
 from jaxccp.identify.recordings.followers import Followers
 from jaxccp.identify.recordings.recording import Recording
-from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment, unique_share
+from jaxccp.identify.recordings.segments import Batch, Segments, segment, unique_share
 from jaxccp.identify.recordings.starts import (
     OPEN,
     MeasuredMotion,
@@ -30,8 +30,9 @@ from jaxccp.identify.recordings.starts import (
     start_deviation,
 )
 from jaxccp.identify.simulation.input_table import InputTable
-from jaxccp.identify.simulation.inputs import Roles, check_sensors, delay_range, margin_of, steps_of
-from jaxccp.identify.simulation.leapfrog import Centring, set_back
+from jaxccp.identify.simulation.inputs import Roles, check_motions, margin_of, steps_of
+from jaxccp.identify.simulation.leapfrog import Centring, centred, set_back
+from jaxccp.identify.simulation.observations import check_sensors, observations_of
 from jaxccp.identify.subject import Subject
 from jaxccp.model.state import State
 
@@ -49,12 +50,14 @@ class SimulationPlan:
         topology = subject.model.topology
         self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings, topology)
         check_sensors(roles.watched, settings.sensors, subject)
+        check_motions(roles, self.stepper)
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         cutoff, rest = settings.cutoff, (qpos, qvel)
         self._starts = [MeasuredMotion(subject, log, cutoff, rest) for log in recordings]
         self._followers = Followers.of(subject, recordings)
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
-        self.observations = self._observations()
+        self._sensed = tuple(c.target for c in roles.watched if c.kind == "sensor")
+        self.observations = observations_of(subject, roles.watched, settings.duration)
         joined = settings.continuity is not None
         self.steps = steps_of(settings.lengths[-1], settings.step, subject, joined)
         margin = margin_of(self.steps, settings.step, subject, roles.inputs)
@@ -145,22 +148,24 @@ class SimulationPlan:
             after, _ = stepper.advance(model, carry[0], *forces, h=h)
             back = set_back(begin, after.state) if leaps else begin
             state = jax.tree.map(lambda a, b: jnp.where(number == 0, a, b), back, after.state)
-            seen = self._features(subject, state, control)
+            read = self._readings(subject, carry[0].state, after.state, control)
+            seen = features(subject, state, self.observations), read
             return (replace(after, state=state), carry[0].state), seen
 
         numbers = jnp.arange(self.steps + 2)
         controls = inputs[1]
-        if any(o.kind == "sensor" for o in self.observations):  # read with the poses, not between
-            controls = replace(self._table, leaps=False).acting(subject, segment.inputs, targets)[1]
-        controls = controls[jnp.minimum(numbers, self.steps)]
-        inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
-        (final, last), table = lax.scan(advance, (carry, begin), (numbers, controls, *inputs))
+        if self._sensed:
+            at_poses = replace(self._table, at_poses=True)
+            controls = at_poses.acting(subject, segment.inputs, targets)[1]
+        repeated = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), (controls, *inputs))
+        (final, last), (poses, read) = lax.scan(advance, (carry, begin), (numbers, *repeated))
+        # A step reads the sensors of its start, whose velocity it tells; the first is the trial.
+        table = jnp.concatenate([poses, jnp.concatenate([read[1:], read[-1:]])], axis=1)
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
         if self.settings.continuity is None:  # nothing asks where the segment ends
             return shown, true_state(subject, segment.channels, *segment.next_start)
-        end = layout.coordinates(model, last)
-        after = layout.coordinates(model, final.state)
-        return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
+        end = centred(model, last, final.state) if leaps else last
+        return shown, layout.coordinates(model, end)
 
     def residual(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
@@ -212,28 +217,17 @@ class SimulationPlan:
         first, last = recording.time[0], recording.time[-1]
         return np.arange(first, last - 0.5 * min(length, last - first), every)
 
-    def _observations(self) -> list[Observation]:
-        topology, out = self.subject.model.topology, []
-        frames = with_frames(self.subject, self._frames)[1] if self._frames else np.zeros(0, int)
-        for channel in self.roles.watched:
-            place = 0
-            if channel.kind in ("position", "rate"):
-                place = topology.linkage.axis(channel.target)
-            elif channel.kind == "pose":
-                place = int(frames[self._frames.index(channel.target)])
-            size = 6 if channel.kind == "pose" else channel.values.shape[1]
-            delays = delay_range(self.subject, channel.name, self.settings.duration)
-            out.append(Observation(channel.name, channel.kind, place, size, *delays))
-        return out
-
-    def _features(self, subject: Subject, state: State, control: Array) -> Float[Array, " f"]:
-        """Return the values of a state and its controls that observations are interpolated from."""
-        watched, sensed = [o.channel for o in self.observations if o.kind == "sensor"], {}
-        if watched and self.settings.sensors is not None:
-            own = len(self.subject.model.sites.names)
-            values = readings(subject, own, self.settings.sensors, state, control)
-            sensed = {name: values[self.recordings[0][name].target] for name in watched}
-        return features(subject, state, self.observations, sensed)
+    def _readings(
+        self, subject: Subject, before: State, after: State, control: Array
+    ) -> Float[Array, " k"]:
+        """Return the readings of the compared sensors in the state before a step, and its controls;
+        without any, an empty array."""
+        sensors = self.settings.sensors
+        if sensors is None or not self._sensed:
+            return jnp.zeros(0)
+        state = centred(subject.model, before, after) if self._leaps else before
+        own = len(self.subject.model.sites.names)
+        return readings(subject, own, sensors, self._sensed, state, control)
 
     def _segment_starts(self) -> list[tuple[int, float]]:
         """Return the recording of each segment and the segment's start in it [s]."""

@@ -137,8 +137,9 @@ class Simulate:
 
         Raises:
             ValueError: the recordings have nothing to compare, differ in what they have, have no
-                samples of a torque, motion or wrench, or a sensor that cannot be compared; or a
-                delay or the time scale has no bounds, or a delay too wide ones.
+                samples of a torque, motion or wrench, or a sensor that cannot be compared; a
+                stepper other than Euler's would impose a motion; or a delay or the time scale has
+                no bounds, or a delay too wide ones.
         """
         return SimulationPlan(self, subject, recordings)
 
