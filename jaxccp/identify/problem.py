@@ -81,10 +81,10 @@ class Problem:
             check_usable(case.mechanism, case.recordings)
             subject = subject_of(case.mechanism, case.recordings)
             parameter_set = ParameterSet(self.parameters, subject)
-            check_parameters_act(parameter_set, case.residual)
             subject = with_required_rows(subject, parameter_set)
             self.sets.append(parameter_set)
             self.plans.append(case.residual.plan(subject, case.recordings))
+        check_parameters_act(self.sets, self.cases)
         self.scalars, self.index = combine_parameters(self.sets, self.cases)
         self.names = tuple(scalar.name for scalar in self.scalars)
         numbers = [count_compared_values(plan.batch) for plan in self.plans]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.case import Case, Residual
+from jaxccp.identify.case import Case
 from jaxccp.identify.parameters.parameter import Parameter, ParameterSet, Scalar
 from jaxccp.identify.recordings.recording import Recording
 
@@ -15,6 +15,8 @@ impact_friction stribeck_friction damping_polynomial power_damping"""
 """Leaves of the model that cannot be negative."""
 ABOVE_ZERO = "stribeck_velocity damping_power time_constant"
 """Leaves of the model that must be greater than 0."""
+RECOVERY = "contact.recovery_speed"
+"""Path of the largest speed at which penetration is removed [m/s]."""
 SMALLEST = 1e-6
 """Lower bound of numbers that must be greater than 0, in their units."""
 
@@ -70,17 +72,23 @@ def check_recording_names(cases: Sequence[Case]) -> None:
                 )
 
 
-def check_parameters_act(parameter_set: ParameterSet, residual: Residual) -> None:
-    """Check that the comparison does not set what is to be identified.
+def check_parameters_act(sets: Sequence[ParameterSet], cases: Sequence[Case]) -> None:
+    """Check that comparisons do not set what is to be identified.
+
+    Args:
+        sets: parameters of each case.
+        cases: the cases.
 
     Raises:
-        ValueError: it has a recovery speed of its own, and that is a parameter.
+        ValueError: all have a recovery speed of their own, and that is a parameter.
     """
-    speed = getattr(residual, "recovery_speed", None)
-    if speed is not None and "contact.recovery_speed" in parameter_set.names:
+    speeds = [getattr(case.residual, "recovery_speed", None) for case in cases]
+    if None not in speeds and any(
+        RECOVERY in (leaf.path for leaf in found.leaves) for found in sets
+    ):
         raise ValueError(
-            f"contact.recovery_speed has no effect: simulations of recordings set it to {speed:g} "
-            "m/s. Give Simulate(recovery_speed=None) to identify it, or leave it out"
+            f"{RECOVERY} has no effect: simulations of recordings set it to {speeds[0]:g} m/s. "
+            "Give Simulate(recovery_speed=None) to identify it, or leave it out"
         )
 
 

@@ -39,7 +39,7 @@ class InputTable:
     """Length of a step [s]."""
     leaps: bool
     """Whether forces of a step act from half a step before its poses to half a step after; else
-    they act from the time of the poses on."""
+    they act from the time of the poses on. Motions and exact activations do not depend on it."""
     at_poses: bool = False
     """Whether the values are those at the time of the poses, as sensors read them with a pose, and
     of held ones those from then on; else they act in the steps."""
@@ -130,8 +130,11 @@ class InputTable:
 
 
 def _exactly_integrated(model: Model) -> list[str]:
-    """Return the channels of controls whose activations Euler steppers take along the exact path:
-    Euler's step of a filter with the mean from half a step before is of second order instead."""
+    """Return the channels of controls whose activations Euler steppers take along the exact path.
+
+    Euler's step of a filter lags half a step less, which the mean from half a step before makes up
+    for.
+    """
     if model.activations is None:
         return []
     names, activations = model.topology.linkage.actuators, model.activations

@@ -149,7 +149,7 @@ def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
             "continuity joins segments at times of the recording: identify time_scale without "
             "continuity"
         )
-    return max(1, round(max(1.0, fast) * length / h))
+    return int(np.ceil(max(1.0, fast) * max(1, round(length / h)) - 1e-6))
 
 
 def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> int:

@@ -2,18 +2,22 @@
 
 from dataclasses import dataclass, replace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
+from jaxccp.dynamics.inertia import spin_of, world_inertia
 from jaxccp.dynamics.inverse.inverse_dynamics import mass_matrix
+from jaxccp.dynamics.momentum_velocities import momentum_velocities
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.identify.subject import Subject
+from jaxccp.math import quaternion
+from jaxccp.model.kinematics.configuration import root_and_free_bodies, split_velocities
+from jaxccp.model.kinematics.family_frames import with_frames
 from jaxccp.model.kinematics.forward_kinematics import place_bodies
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
-from jaxccp.model.state import State
+from jaxccp.model.state import Rotors, State
 from jaxccp.model.structure import with_structure
 
 STABLE = 0.5
@@ -119,26 +123,18 @@ def _mobility(subject: Subject) -> np.ndarray:
     return out
 
 
-def set_back(start: State, trial: State) -> State:
+def set_back(model: Model, start: State, trial: State) -> State:
     """Return a state with its velocities half a step earlier, to start leapfrog steps from.
 
     Args:
+        model: the model.
         start: the state, with the velocities of its own time.
         trial: the state after one step from it.
 
     Returns:
-        The state with 3/2 of its own velocities less half of those after the step.
+        The state with 3/2 of its own momenta less half of those after the step.
     """
-
-    def back(before: Array, after: Array) -> Array:
-        return 1.5 * before - 0.5 * after
-
-    return replace(
-        start,
-        velocity=back(start.velocity, trial.velocity),
-        angular_velocity=back(start.angular_velocity, trial.angular_velocity),
-        rotors=jax.tree.map(back, start.rotors, trial.rotors),
-    )
+    return _blended(model, start, trial, 1.5)
 
 
 def centred(model: Model, before: State, after: State) -> State:
@@ -150,24 +146,56 @@ def centred(model: Model, before: State, after: State) -> State:
         after: the state one step later, with velocities half a step after the pose of ``before``.
 
     Returns:
-        ``before`` with the means of the velocities of free bodies, nodes and coordinates.
+        ``before`` with the mean momenta of both along the velocities that joints allow.
+    """
+    state, topology = _blended(model, before, after, 0.5), model.topology
+    if not topology.linkage.joints:
+        return state
+    motion = joint_motion(model, state)
+    velocity = momentum_velocities(model, state, motion).velocity
+    parts = split_velocities(topology, state.families, velocity)
+    roots = root_and_free_bodies(topology)
+    state = replace(
+        state,
+        velocity=state.velocity.at[roots].set(parts.bodies[:, :3]),
+        angular_velocity=state.angular_velocity.at[roots].set(parts.bodies[:, 3:]),
+        families=tuple(
+            replace(family, v=v) for family, v in zip(state.families, parts.families, strict=True)
+        ),
+    )
+    rate = motion.rate.at[topology.dofs.axes].set(parts.axes)
+    return place_bodies(model, with_frames(model, state), motion.coordinate, rate)
+
+
+def _blended(model: Model, first: State, second: State, weight: float) -> State:
+    """Return the first state with ``weight`` times its own momenta and 1 − ``weight`` times those
+    of the second one.
+
+    A step changes the momenta of bodies by its forces; velocities change with the poses as well.
     """
 
-    def mean(earlier: Array, later: Array) -> Array:
-        return 0.5 * (earlier + later)
+    def blend(own: Array, other: Array) -> Array:
+        return weight * own + (1.0 - weight) * other
+
+    def spin_momentum(state: State) -> Array:
+        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        return jnp.einsum("bij,bj->bi", inertia, state.angular_velocity)
+
+    def rotor_twist(state: State) -> Array:
+        return state.twist - state.rotors.twist
 
     families = tuple(
-        replace(early, v=mean(early.v, late.v))
-        for early, late in zip(before.families, after.families, strict=True)
+        replace(own, v=blend(own.v, other.v))
+        for own, other in zip(first.families, second.families, strict=True)
     )
+    momentum = blend(spin_momentum(first), spin_momentum(second))
     state = replace(
-        before,
-        velocity=mean(before.velocity, after.velocity),
-        angular_velocity=mean(before.angular_velocity, after.angular_velocity),
+        first,
+        velocity=blend(first.velocity, second.velocity),
+        angular_velocity=spin_of(model, first.quaternion, momentum),
         families=families,
     )
-    if not model.topology.linkage.joints:
-        return state
-    # Twists of jointed bodies turn with the poses, rates of coordinates do not.
-    motion, rate_after = joint_motion(model, before), joint_motion(model, after).rate
-    return place_bodies(model, state, motion.coordinate, mean(motion.rate, rate_after))
+    state = with_frames(model, state)
+    beyond = blend(rotor_twist(first), rotor_twist(second))
+    rate = blend(first.rotors.rate, second.rotors.rate)
+    return replace(state, rotors=Rotors(rate, state.twist - beyond))

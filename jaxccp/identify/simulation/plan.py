@@ -146,7 +146,7 @@ class SimulationPlan:
         def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
             number, control, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces, h=h)
-            back = set_back(begin, after.state) if leaps else begin
+            back = set_back(model, begin, after.state) if leaps else begin
             state = jax.tree.map(lambda a, b: jnp.where(number == 0, a, b), back, after.state)
             read = self._readings(subject, carry[0].state, after.state, control)
             seen = features(subject, state, self.observations), read
@@ -160,7 +160,8 @@ class SimulationPlan:
         repeated = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), (controls, *inputs))
         (final, last), (poses, read) = lax.scan(advance, (carry, begin), (numbers, *repeated))
         # A step reads the sensors of its start, whose velocity it tells; the first is the trial.
-        table = jnp.concatenate([poses, jnp.concatenate([read[1:], read[-1:]])], axis=1)
+        beyond = 2.0 * read[-1:] - read[-2:-1]
+        table = jnp.concatenate([poses, jnp.concatenate([read[1:], beyond])], axis=1)
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.step)
         if self.settings.continuity is None:  # nothing asks where the segment ends
             return shown, true_state(subject, segment.channels, *segment.next_start)
@@ -220,8 +221,8 @@ class SimulationPlan:
     def _readings(
         self, subject: Subject, before: State, after: State, control: Array
     ) -> Float[Array, " k"]:
-        """Return the readings of the compared sensors in the state before a step, and its controls;
-        without any, an empty array."""
+        """Return the readings of the compared sensors in the state before a step, with the given
+        controls; without any, an empty array."""
         sensors = self.settings.sensors
         if sensors is None or not self._sensed:
             return jnp.zeros(0)
