@@ -49,14 +49,14 @@ def descend(
     if resume is not None and resume.exists():
         theta, minima = _read(resume, problem.scalars, len(stages))
     bounds, descents = (problem.column("lower"), problem.column("upper")), []
-    for number in range(len(minima), len(stages)):
 
-        def after(iteration: int, loss: float, theta: np.ndarray) -> None:
-            if resume is not None:
-                _write(resume, problem.names, minima, theta)
-            progress(iteration, loss, theta)
+    def after(iteration: int, loss: float, theta: np.ndarray) -> None:
+        if resume is not None:
+            _write(resume, problem.names, minima, theta)
+        progress(iteration, loss, theta)
 
-        descents.append(minimise(stages[number], theta, bounds, problem.method, after))
+    for stage in stages[len(minima) :]:
+        descents.append(minimise(stage, theta, bounds, problem.method, after))
         theta = descents[-1].point.theta
         minima.append(theta)
     return tuple(descents), minima

@@ -6,15 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from jaxccp.dynamics.inertia import spin_of, world_inertia
+from jaxccp.dynamics.body_mass import BodyMass
+from jaxccp.dynamics.inertia import spin_of
 from jaxccp.dynamics.inverse.inverse_dynamics import mass_matrix
 from jaxccp.dynamics.momentum_velocities import momentum_velocities
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.identify.subject import Subject
-from jaxccp.math import quaternion
-from jaxccp.model.kinematics.configuration import root_and_free_bodies, split_velocities
+from jaxccp.model.kinematics.configuration import integrate_configuration
 from jaxccp.model.kinematics.family_frames import with_frames
-from jaxccp.model.kinematics.forward_kinematics import place_bodies
 from jaxccp.model.kinematics.joint_motion import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -148,23 +147,11 @@ def centred(model: Model, before: State, after: State) -> State:
     Returns:
         ``before`` with the mean momenta of both along the velocities that joints allow.
     """
-    state, topology = _blended(model, before, after, 0.5), model.topology
-    if not topology.linkage.joints:
-        return state
+    state = _blended(model, before, after, 0.5)
     motion = joint_motion(model, state)
     velocity = momentum_velocities(model, state, motion).velocity
-    parts = split_velocities(topology, state.families, velocity)
-    roots = root_and_free_bodies(topology)
-    state = replace(
-        state,
-        velocity=state.velocity.at[roots].set(parts.bodies[:, :3]),
-        angular_velocity=state.angular_velocity.at[roots].set(parts.bodies[:, 3:]),
-        families=tuple(
-            replace(family, v=v) for family, v in zip(state.families, parts.families, strict=True)
-        ),
-    )
-    rate = motion.rate.at[topology.dofs.axes].set(parts.axes)
-    return place_bodies(model, with_frames(model, state), motion.coordinate, rate)
+    start = replace(state, joint_positions=motion.coordinate)
+    return integrate_configuration(model, start, jnp.zeros_like(velocity), velocity)
 
 
 def _blended(model: Model, first: State, second: State, weight: float) -> State:
@@ -178,8 +165,7 @@ def _blended(model: Model, first: State, second: State, weight: float) -> State:
         return weight * own + (1.0 - weight) * other
 
     def spin_momentum(state: State) -> Array:
-        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
-        return jnp.einsum("bij,bj->bi", inertia, state.angular_velocity)
+        return BodyMass.of(model, state).apply(state.twist)[:, 3:]
 
     def rotor_twist(state: State) -> Array:
         return state.twist - state.rotors.twist
